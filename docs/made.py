@@ -131,8 +131,8 @@ def help_pages(_: str = "") -> str:
 def themes(_: str = "") -> str:
     """Return a row for each ground that themes write on: those that do."""
     grounds: dict[str, list[str]] = {}
-    for one in available():
-        grounds.setdefault(_ground(one.name), []).append(one.name)
+    for name in available():
+        grounds.setdefault(_ground(name), []).append(name)
     return _table(("ground", "themes"), [(ground, _ticked(names)) for ground, names in grounds.items()])
 
 

@@ -20,15 +20,18 @@ from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.rooms.acts import RoomActs
 from agent_tui.backend.engine.runner import Runner
 from agent_tui.backend.engine.runs import Runs
+from agent_tui.clients.announced import AnswerLeft
 from agent_tui.clients.backend import BackendClient
 from agent_tui.clients.calls import Calls
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.http import Net
 from agent_tui.clients.log_stream import LogStream
 from agent_tui.clients.rooms import RoomsClient
+from agent_tui.model import errors
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 
+ERRORS = (AnswerLeft, *(one for one in vars(errors).values() if isinstance(one, type)))
 OF_THE_CLIENT = (RoomsClient, ChatClient, BackendClient, Calls, ConversationState, Turn, Net, LogStream)
 OF_THE_ENGINE = (Engine, RoomActs, ChatActs, Runs, Runner, Attempt, StepLog, Asks)
 ROOT = Path(__file__).parent.parent
@@ -59,6 +62,11 @@ def test_a_class_inherits_at_most_once_and_has_at_most_forty_methods_in_all(clas
     methods |= {name for one in ours for name, value in vars(one).items() if isinstance(value, property)}
     assert len(ours) <= 2
     assert len(methods - set(dir(object))) <= 40, sorted(methods)
+
+
+@pytest.mark.parametrize("class_", ERRORS)
+def test_an_error_inherits_at_most_twice(class_: type) -> None:
+    assert len([one for one in class_.__mro__ if one.__module__.startswith("agent_tui.")]) <= 3
 
 
 def test_the_contracts_of_import_linter_hold() -> None:

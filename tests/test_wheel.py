@@ -83,7 +83,10 @@ def test_the_installed_program_says_its_version(installed: Path) -> None:
 
 
 def test_it_runs_from_the_wheel_and_brings_its_themes(installed: Path) -> None:
-    code = "import tui.themes, tui.screens, widgets, agent_tui.wire; print(tui.__file__, *tui.themes.names())"
+    code = (
+        "import tui.screens, widgets, agent_tui.wire; from tui import themes; "
+        "print(themes.__file__, *themes.available())"
+    )
     done = run(installed, "python", "-P", "-c", code)
     assert done.returncode == 0, done.stderr
     where, *themes = done.stdout.split()

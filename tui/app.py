@@ -94,10 +94,7 @@ class AgentTuiApp(KeysInOrder[int]):
     ]
 
     def __init__(
-        self,
-        request: ScreenRequest,
-        link: RoomLink | None = None,
-        chat_link: ChatLink | None = None,
+        self, request: ScreenRequest, link: RoomLink | None = None, chat_link: ChatLink | None = None
     ) -> None:
         has_color = not os.environ.get("NO_COLOR")  # Textual takes it out of the environment
         super().__init__(ansi_color=None if has_color else True)
@@ -181,9 +178,7 @@ class AgentTuiApp(KeysInOrder[int]):
     async def _open(self) -> None:
         await asyncio.to_thread(importlib.import_module, "tui.places")
         self._has_places = True
-        source = self._request.source
-        is_agent = isinstance(source, Server) and source.agent is not None
-        if not self._request.setup and not is_agent:
+        if not self._request.setup and not self.places.chat_link.is_agent:
             self.places.presence.start()
         self.garbage.start()
         self.set_interval(LOOK_SECONDS, self.garbage.look)
@@ -301,10 +296,7 @@ def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
 
 
 def end_by_signal(app: AgentTuiApp) -> bool:
-    """Leave the screen as soon as the event loop gets to it; return whether there is a loop.
-
-    To be called from a signal handler.
-    """
+    """For a signal handler: leave the screen soon; return whether there is an event loop to do that."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

@@ -48,10 +48,7 @@ class Query:
         self._begun = b""  # what may begin an answer
 
     def backdrop(self) -> Backdrop:
-        """Return what is known about the background. Waits for 0.1 s at most, and only once.
-
-        Restores the terminal's modes.
-        """
+        """Return what is known of the background, after 0.1 s at most; restores the terminal's modes."""
         if self._modes is not None:
             try:
                 self._read(monotonic() + PATIENCE_SECONDS)

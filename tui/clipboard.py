@@ -76,9 +76,7 @@ async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ
 
 
 def notice(copied: CopyResult, what: str) -> str:
-    """Return the sentence that says what was done; ``what`` is the message, code or selection that was
-    copied.
-    """
+    """Return the sentence that says what was done; ``what`` was copied: a message, code or a selection."""
     if copied.problem:
         return say("copy.failed", problem=localised(copied.problem))
     if copied.file is not None:

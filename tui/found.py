@@ -23,9 +23,7 @@ from tui.screens.words import count, say, say_count
 
 @dataclass(frozen=True, slots=True)
 class FoundModels:
-    """A provider that could be set up: a server at ``address`` with ``models`` models, or a provider whose
-    key is in ``variable``.
-    """
+    """A provider that could be set up: a server with ``models`` at ``address``, or a key in ``variable``."""
 
     preset: Preset
     address: str

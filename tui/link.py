@@ -110,9 +110,7 @@ class RoomLink(Link["RoomsClient"]):
     _MODULE, _CLASS = "agent_tui.clients.rooms", "RoomsClient"
 
     async def run(self, room_id: str) -> AsyncGenerator[Event, None]:
-        """Yield the events of one run, from a server that shows a room only while it runs. Sends exactly one
-        POST.
-        """
+        """Yield one run's events, where a room is shown only while it runs. Sends exactly one POST."""
         return (await self.client()).follow_run(room_id)
 
 
@@ -143,9 +141,7 @@ class ChatLink(Link["ChatClient"]):
         return (await self.client()).follow(id_)
 
     async def opened(self, wanted: str) -> str:
-        """Connect to an agent's session or chat, "" for a new session or chat 0; return the id by which the
-        screen knows it.
-        """
+        """Connect to an agent's session or chat, "" for a new session or chat 0; return its id on screens."""
         client: Any = await self.client()
         info = await client.opened(wanted)
         return str(info.id)
@@ -165,9 +161,7 @@ class ChatLink(Link["ChatClient"]):
 
 
 class OwnBackend:
-    """The embedded backend beside an agent on another server. It is found or started when the agent first
-    needs it.
-    """
+    """The embedded backend beside an agent on another server, found or started when first needed."""
 
     def __init__(self) -> None:
         self._link: ChatLink | None = None

@@ -6,18 +6,15 @@ raised.
 
 from __future__ import annotations
 
-import io
 import logging
-import os
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from agent_tui.config.file import data_path
+from agent_tui.private_log import PrivateLog
 from agent_tui.tracebacks import WordlessFormatter
 
 LOG_FILE = "agent-tui.log"
-MAX_LOG_BYTES = 1_000_000
-KEPT_LOGS = 2
+OLD_LOGS = 2
 
 
 def start_logging() -> None:
@@ -26,14 +23,14 @@ def start_logging() -> None:
     Without this, Python would write the warnings of libraries to stderr: onto a screen, or after the one line
     of a command.
     """
-    logging.getLogger().addHandler(_LogFile())
+    logging.getLogger().addHandler(_log_file())
     for ours in ("agent_tui", "tui", "widgets"):
         logging.getLogger(ours).setLevel(logging.INFO)
 
 
 def log_crash() -> Path | None:
     """Write where the exception being handled was raised; return the file, ``None`` if it cannot be."""
-    file = _LogFile()
+    file = _log_file()
     logger = logging.getLogger("agent_tui.crash")
     logger.propagate = False
     logger.addHandler(file)
@@ -43,21 +40,7 @@ def log_crash() -> Path | None:
     return None if file.failed else Path(file.baseFilename)
 
 
-class _LogFile(RotatingFileHandler):
-    """A log file, created with its first record and readable only by its owner. If it cannot be written,
-    nothing is logged.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(data_path() / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, delay=True)
-        self.failed = False
-        self.setFormatter(WordlessFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-
-    def _open(self) -> io.TextIOWrapper:
-        path = Path(self.baseFilename)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        return io.TextIOWrapper(io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace")
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the library's name
-        self.failed = True
+def _log_file() -> PrivateLog:
+    file = PrivateLog(data_path() / LOG_FILE, old=OLD_LOGS)
+    file.setFormatter(WordlessFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    return file

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.config.voice import DEFAULT_ROOM
 from agent_tui.model.errors import TransportError
-from agent_tui.model.events import ConversationInfo, RoomInfo
+from agent_tui.model.events import RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.first import NEW, NewChat, fields_here, first_chat
 from tui.chat.screen import ChatScreen
@@ -138,22 +138,21 @@ class Places:
     async def _reached(self, find: Callable[[], Awaitable[T]]) -> T:
         """Return what ``find`` finds. While the server cannot be reached, says so and tries again."""
         app = self._app
-        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
+        delays = chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1]))
+        while True:
             try:
                 found = await find()
+                self._is_unreachable = False
+                return found
             except TransportError as error:
                 if not error.retryable or self._request.embedded:
                     raise
                 self._is_unreachable = True
                 await app.answer_held_keys()  # one of the keys may quit
-                title = localised(inert_line(str(error)))
+                title, delay = localised(inert_line(str(error))), next(delays)
                 line = say("link.unreachable", title=title, seconds=delay, quit=self.how_to_quit)
                 app.query_one("#starting", Static).update(line)
-            else:
-                self._is_unreachable = False
-                return found
             await asyncio.sleep(delay)
-        raise AssertionError("the tries never end")
 
     # --- rooms -----------------------------------------------------------------------------------------
 
@@ -212,9 +211,9 @@ class Places:
         if isinstance(self._app.screen, ConversationsScreen):
             self.open_chat(conversation_id, message_id)
 
-    def show_chats(self, chats: Iterable[ConversationInfo] = ()) -> None:
-        """Show the list of chats; ``chats`` are those known already."""
-        self._show_list(ConversationsScreen(self.chat_link, chats, self._deletions[1]))
+    def show_chats(self) -> None:
+        """Show the list of chats."""
+        self._show_list(ConversationsScreen(self.chat_link, deletions=self._deletions[1]))
 
     def leave_chat(self) -> None:
         """Go back to the list of chats, at the row it was left at, or to the room that is below."""
@@ -310,9 +309,7 @@ class Places:
                 await screen.leave()
 
     async def settle(self) -> str:
-        """Delete everything on the server that was deleted in the lists; return what went wrong, as one line.
-        Called at the end of the program.
-        """
+        """At the end, delete on the server what was deleted in lists; return what went wrong, in one line."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 problems = [await deletions.settle() for deletions in self._deletions]
@@ -370,9 +367,7 @@ class Places:
     # --- who is there ----------------------------------------------------------------------------------
 
     def _tell_pausing(self, pausing: PausesSoon | None) -> None:
-        """Warn, on whatever screen, that something pauses soon unless a key is pressed; remove the warning
-        when a key was pressed.
-        """
+        """Warn, on whatever screen, that something pauses soon unless a key is pressed, until one is."""
         if pausing is None:
             self._app.clear_notifications()
             return
@@ -383,9 +378,7 @@ class Places:
     # --- keys ------------------------------------------------------------------------------------------
 
     def key_names(self, *binding_ids: str) -> str:
-        """Return the first key of each action for a person, "q or ctrl+q". Actions without a key are left
-        out.
-        """
+        """Return the first key of each action that has one, for a person: "q or ctrl+q"."""
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
         return say("keys.or").join(shown_all(key, ascii_only=is_ascii(self._app)) for key in keys if key)
 
@@ -395,9 +388,7 @@ class Places:
         return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
 
     def say_what_quits(self, seconds: float) -> None:
-        """After ctrl+c, say what another press does, and how to pause or stop instead: the person may want
-        that.
-        """
+        """After ctrl+c, say what another press does, and how to pause or stop, which may be meant."""
         how = say("quit.again")
         if self.room is not None and self.chat is None and not self.room.may_leave:
             pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
@@ -416,9 +407,7 @@ class Places:
     # --- providers -------------------------------------------------------------------------------------
 
     def set_up(self, found: FoundModels | None = None) -> None:
-        """Set up a provider of models for the backend of this machine, perhaps one that was ``found`` here. A
-        form below is updated.
-        """
+        """Set up a provider for the backend of this machine, perhaps a ``found`` one; update a form below."""
         if not self._request.embedded:
             self._app.notify(say("setup.foreign"), severity="warning", markup=False)
             return

@@ -65,10 +65,8 @@ class Presence:
                         self._tell(pausing)
                 return
             except AgentTuiError as error:
-                if isinstance(error, Refused) and not isinstance(
-                    error, AgentBusy
-                ):  # it may not have this call
-                    return
+                if isinstance(error, Refused) and not isinstance(error, AgentBusy):
+                    return  # it may not have this call
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _report(self) -> None:

@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import agent_tui
 from agent_tui.config.file import config_path, data_path
@@ -53,6 +54,8 @@ EXIT_USAGE = 2  # a folder or file is wrong
 EXIT_FULL = 4  # there is no space for them
 EXIT_LOCKED = 6  # another process uses the database
 
+WORK_NAMES = ("rooms_running", "answers_running", "voice_rooms")  # of the fields of ``Work``, on the wire
+
 # Backends that this program started. They are kept so that this module alone notices when they end.
 _children: list[subprocess.Popen[bytes]] = []
 _LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
@@ -60,9 +63,7 @@ _LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A backend as the runtime file describes it; trusted only when ``/health`` answers with the same
-    ``instance``.
-    """
+    """A backend as in the runtime file; trusted only when ``/health`` answers with the same ``instance``."""
 
     url: str
     token: str = field(repr=False)
@@ -92,7 +93,7 @@ class Starting:
         self._release: Callable[[], object] = lambda: None  # ends the call that says that we use a backend
         self._child: subprocess.Popen[bytes] | None = None
         self._answered = False  # our child answered once: if it is gone, it did not fail at its start
-        self._complaints: BinaryIO | None = None  # the child's stderr
+        self._complaints: IO[bytes] | None = None  # the child's stderr
         self._waiting = threading.Lock()  # held by the one thread that looks; the others get its result
         self._failures = 0
         self._failure_of_last: AgentTuiError | None = None
@@ -105,9 +106,7 @@ class Starting:
         return self._child is not None
 
     def is_at(self, url: str) -> bool:
-        """Return whether the backend of this folder is still the one at ``url``. Sends nothing and starts
-        nothing.
-        """
+        """Return whether the backend of this folder is still the one at ``url``; sends and starts nothing."""
         for child in _children:
             child.poll()  # without this, a child that ended seems alive
         runtime = _read_runtime(self._data)
@@ -158,9 +157,7 @@ class Starting:
                     continue
                 else:
                     _end(
-                        self._data,
-                        runtime,
-                        "if_idle=1" if self._is_ours(runtime) else "if_idle=1&if_unused=1",
+                        self._data, runtime, "if_idle=1" + ("" if self._is_ours(runtime) else "&if_unused=1")
                     )
                     self._child = None
             self._spawn_if_needed()
@@ -195,15 +192,11 @@ class Starting:
         return is_same or self._any_config
 
     def _is_usable(self, runtime: Endpoint) -> bool:
-        """Return whether this program can use a backend as it is. Raises ``AgentBusy`` for a newer one with
-        another protocol.
-        """
+        """Return whether this program can use a backend as it is; raises as ``_version_fits``."""
         return self._is_ours(runtime) and _version_fits(runtime)
 
     def _use(self, runtime: Endpoint) -> bool:
-        """Tell a backend that this program uses it, by a call that stays open; return whether it is not
-        stopping.
-        """
+        """Tell a backend that it is used, by a call that stays open; return whether it is not stopping."""
         call = ExitStack()
         try:
             answer = call.enter_context(_opened(runtime.url, "GET", "/api/backend/use", runtime.token))
@@ -261,7 +254,7 @@ class Starting:
         """Start the backend process, detached from our terminal; returns at once."""
         try:
             self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
-            complaints = _nameless_file(self._data)
+            complaints = TemporaryFile(buffering=0, dir=self._data)  # noqa: SIM115  closed, it is gone
         except OSError as error:
             raise not_written(f"{self._data}: cannot be written", error) from error
         self._forget_complaints()
@@ -336,7 +329,7 @@ def _told_by(endpoint: Endpoint) -> dict[str, object]:
 
 
 def _counts(answer: dict[str, object]) -> Work:
-    found = [answer.get(name) for name in ("rooms_running", "answers_running", "voice_rooms")]
+    found = [answer.get(name) for name in WORK_NAMES]
     return Work(*(count if isinstance(count, int) else 0 for count in found))
 
 
@@ -357,19 +350,16 @@ def _read_runtime(data: Path) -> Endpoint | None:
             value = json.loads(file.read(MAX_RUNTIME_BYTES))
         except (ValueError, RecursionError):
             return None
-    if not isinstance(value, dict):
+    match value:
+        case {"url": str(url), "token": str(token), "version": str(version), "instance": str(instance)}:
+            pid, protocol = value.get("pid"), value.get("protocol")
+        case _:
+            return None
+    is_whole = _LOOPBACK_URL.fullmatch(url) and token and version and instance
+    if not is_whole or not isinstance(pid, int) or pid <= 0:
         return None
-    texts = [value.get(key) for key in ("url", "token", "version", "instance")]
-    pid = value.get("pid")
-    if not all(isinstance(text, str) and text for text in texts) or not isinstance(pid, int) or pid <= 0:
-        return None
-    url, token, version, instance = map(str, texts)
-    protocol = value.get("protocol")
     protocol = protocol if type(protocol) is int else 0
-    config = str(value.get("config") or "")
-    if not _LOOPBACK_URL.fullmatch(url):
-        return None
-    return Endpoint(url, token, version, pid, instance, protocol, config)
+    return Endpoint(url, token, version, pid, instance, protocol, str(value.get("config") or ""))
 
 
 def _alive(runtime: Endpoint | None) -> bool:
@@ -402,15 +392,7 @@ def _lock_holder(data: Path) -> str | None:
     return None
 
 
-def _nameless_file(folder: Path) -> BinaryIO:
-    """Return a new file in ``folder`` without a name: it vanishes when it is closed."""
-    path = folder / f".backend-{os.getpid()}-{time.monotonic_ns()}.stderr"
-    file = path.open("xb+", buffering=0)
-    path.unlink()
-    return file
-
-
-def _last_line(file: BinaryIO) -> str:
+def _last_line(file: IO[bytes]) -> str:
     size = os.fstat(file.fileno()).st_size
     start = max(0, size - MAX_COMPLAINT_BYTES)
     text = os.pread(file.fileno(), MAX_COMPLAINT_BYTES, start).decode("utf-8", "replace")

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from agent_tui.model.errors import ConfigError, not_written
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import named_path
 
 Value = str | bool | int | float  # of a key in the config file
 NEW_FILE_MODE: Final = 0o600  # it may contain keys later
@@ -122,9 +123,7 @@ def without_table(text: str, name: str) -> str:
 
 
 def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
-    """Insert a line after the last setting of a table, or before its first subtable and the comment above
-    that.
-    """
+    """Insert a line after a table's last setting, or before its first subtable and the comment above it."""
     import tomlkit
     from tomlkit.items import AoT, Comment, SingleKey, Table, Whitespace
 
@@ -189,7 +188,7 @@ def _ended(text: str) -> str:
 
 
 def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False) -> None:
-    path = path.resolve()
+    path = named_path(path, "the file cannot be written", resolves=True)
     try:
         old = path.read_bytes().decode("utf-8-sig") if path.exists() else ""
         new = change(old)

@@ -6,7 +6,6 @@ import contextlib
 import os
 import select
 import signal
-import sys
 import termios
 from collections.abc import Callable, Iterator
 from time import monotonic
@@ -30,7 +29,7 @@ Handler = Callable[[int, FrameType | None], object]
 
 def is_terminal() -> bool:
     """Return whether a screen can be shown: keys come from a terminal and output goes to one."""
-    return sys.stdin is not None and sys.stdout is not None and os.isatty(0) and os.isatty(1)
+    return os.isatty(0) and os.isatty(1)
 
 
 @contextlib.contextmanager

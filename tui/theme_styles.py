@@ -112,9 +112,7 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> StyleEntry:
 
 
 def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: float) -> dict[str, str]:
-    """Return the variables of the stylesheets, including Textual's own. ``least`` is the smallest contrast of
-    words.
-    """
+    """Return the stylesheets' variables, including Textual's own. ``least`` is words' smallest contrast."""
     found: dict[str, str] = {}
     is_own = colors["warning"].startswith("ansi_")
     for name, entry in entries.items():

@@ -78,22 +78,17 @@ class ListedTheme:
     is_own: bool = False  # made by the user
 
 
-def available(folder: Path | None = None) -> list[ListedTheme]:
+def available(folder: Path | None = None) -> dict[str, ListedTheme]:
     """Return the themes that ship and then those in the user's ``folder``, by name. Reads no theme.
 
     A user's theme replaces a shipped one of the same name.
     """
-    own = {
-        file.stem: ListedTheme(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)
-    }
-    shipped = resources.files("themes")
-    known = {name: ListedTheme(name, shipped / f"{name}.toml") for name in SHIPPED}
-    return list({**known, **own}.values())
+    own = [ListedTheme(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)]
+    return {theme.name: theme for theme in (*map(_shipped, SHIPPED), *own)}
 
 
-def names(folder: Path | None = None) -> list[str]:
-    """Return the names of the themes that can be chosen."""
-    return [theme.name for theme in available(folder)]
+def _shipped(name: str) -> ListedTheme:
+    return ListedTheme(name, resources.files("themes") / f"{name}.toml")
 
 
 def resolve(name: str, backdrop: Backdrop, *, has_colors: bool = True) -> str:
@@ -112,7 +107,7 @@ def load(name: str, folder: Path | None = None, *, backdrop: Backdrop = UNKNOWN)
 
     Raises ``ConfigError`` that names the file and the wrong key, or lists the known themes.
     """
-    listed = {theme.name: theme for theme in available(folder)}
+    listed = available(folder)
     if name not in listed:
         raise ConfigError(
             f"theme {inert_line(name)!r} is not known", f"use one of {', '.join([AUTO, *listed])}"
@@ -133,8 +128,7 @@ def first(
 def problems(folder: Path | None) -> list[str]:
     """Return one line for each thing that is wrong with the user's themes."""
     complaints: list[str] = []
-    files = _files(folder)
-    listed = {theme.name: theme for theme in available(folder)}
+    files, listed = _files(folder), available(folder)
     for file in files:
         shown = inert_line(str(file))
         if not _is_name(file.stem):
@@ -196,9 +190,7 @@ def _over(table: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readable(table: dict[str, Any], backdrop: Backdrop) -> dict[str, Any]:
-    """Return one of our tables with those terminal colours replaced by the plain foreground that cannot be
-    read on ``backdrop``.
-    """
+    """Return one of our tables, with the foreground for terminal colours that ``backdrop`` hides."""
     if not table.get("ansi"):
         return table
     hidden = {f"{OWN_COLOR}{name}" for name in NAMES if not backdrop.shows(name)}
@@ -228,7 +220,7 @@ def _extended(
         raise _wrong(theme, "extends", f"there is no theme {inert_line(str(name), 40)!r}; known: {known}")
     # A user's theme with the name of one that ships may build on that one.
     if name == theme.name or "extends" not in table:
-        return ListedTheme(name, resources.files("themes") / f"{name}.toml")
+        return _shipped(name)
     return listed[name]
 
 
@@ -265,20 +257,12 @@ def _theme(theme: ListedTheme, listed: Mapping[str, ListedTheme], backdrop: Back
         colors, entries = read_styles(table, may_use_names=has_own_colors)
     except ConfigError as error:
         raise _wrong(theme, error.title, error.detail) from error
+    named: dict[str, Any] = {**colors, "surface": colors["background"]}
     return Theme(
         name=theme.name,
         dark=not backdrop.is_light if has_own_colors else table.get("dark", True),
         ansi=has_own_colors,
-        primary=colors["primary"],
-        secondary=colors["secondary"],
-        accent=colors["accent"],
-        foreground=colors["foreground"],
-        background=colors["background"],
-        surface=colors["background"],
-        panel=colors["panel"],
-        success=colors["success"],
-        warning=colors["warning"],
-        error=colors["error"],
+        **named,
         variables={
             **variables(colors, entries, least),
             LEAST_CONTRAST: str(least),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from agent_tui.model.errors import StreamLost, TimedOut
+from agent_tui.model.errors import AgentTuiError, StreamLost, TimedOut
 from agent_tui.model.events import LOCAL_ID, Attachment, Event, Message, MessageStored, TurnEnded, TurnStarted
 
 
@@ -24,7 +24,7 @@ class AnnouncedFrame:
     call_id: str = ""
 
 
-class AnswerLeft(StreamLost):
+class AnswerLeft(AgentTuiError):
     """This side gave the answer up."""
 
 

@@ -19,6 +19,7 @@ from platformdirs import user_config_path, user_data_path
 from agent_tui.config.table import Table, read_toml
 from agent_tui.config.tools import McpConfig, ToolsConfig, read_mcp, read_tools
 from agent_tui.config.voice import VoiceConfig, read_voice
+from agent_tui.model.inert import inert_line
 from agent_tui.model.records import MOST_TOKENS
 from agent_tui.paths import named_path
 from agent_tui.redaction import hide_secrets
@@ -45,6 +46,7 @@ AGENT_PROVIDER = "backend:"  # a provider "backend:NAME" is the agent at that ba
 AGENT_KINDS = (TASKS, SOCKET)
 DEMO_PROVIDER = "demo"  # the reserved name of the provider without key and network
 SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp", "voice")
+TABLES = tuple(one for one in SECTIONS if one != "theme")
 MOTIONS = ("full", "reduced")
 SCREEN_LANGUAGES = ("auto", "en", "zh-CN", "ru")
 FRAME_RATES = (1, 60)  # frames a second, least and most
@@ -170,6 +172,7 @@ def load(path: Path | None = None) -> Config:
     """
     path = path or config_path()
     reader = _Reader(path, read_table(path))
+    reader.refuse_unknown_tables()
     config = Config(
         path,
         {name: _backend(name, table) for name, table in reader.tables("backends")},
@@ -193,6 +196,14 @@ def read_table(path: Path) -> dict[str, Any]:
 
 class _Reader(Table):
     """The whole file."""
+
+    def refuse_unknown_tables(self) -> None:
+        """Raise ``ConfigError`` for a table that nobody knows: a ``[provider.NAME]`` means a provider, and
+        the demo model must not answer in its place.
+        """
+        for key, value in self.values.items():
+            if key not in SECTIONS and isinstance(value, Mapping):
+                raise self.fail(inert_line(key, 60), f"no such table; known: {', '.join(TABLES)}")
 
     def section(self, key: str) -> Table:
         """Return the table ``key``; anything else there causes a warning and counts as empty."""

@@ -246,7 +246,11 @@ class ConversationState:
         agent = self.agents.get(turn.agent_id) if turn is not None else None
         if turn is None or agent is None or turn not in agent.turns:
             return False
-        later = agent.turns[agent.turns.index(turn) + 1 :]
+        later = [
+            other
+            for other in agent.turns[agent.turns.index(turn) + 1 :]
+            if agent.id != OTHERS or other.told_agent_id == turn.told_agent_id
+        ]
         if any(other.steps.all for other in later) or not (self.is_room or turn is self.last_turn):
             return False
         self._remove(later)  # attempts that failed before a word
@@ -380,6 +384,7 @@ class ConversationState:
         ):  # nobody speaks twice at once: the end of the older turn is missing
             self._close(agent.open_turn, "cut", "lost")
         turn.agent_id, self.run_error = agent.id, ""
+        turn.missing_before = agent.turns[-1].missing if agent.turns else ()
         self.turns[turn.id] = turn
         agent.turns.append(turn)
         self.changed.add(turn.id)

@@ -65,6 +65,8 @@ class Turn:
     has_no_images: bool = False  # its model does not see images, and got a description
     waits_for: str = ""  # the MCP servers that are waited for
     missing: tuple[str, ...] = ()  # MCP servers whose tools are missing, and why
+    missing_before: tuple[str, ...] = ()  # those of its agent's turn before
+    declined: tuple[str, ...] = ()  # MCP servers whose forms were declined without a person, and why
     guide: Note | None = None  # the file of its folder that its model got, or not
     is_guide_news: bool = False  # the turn before got another file, or none
     summarises: int = 0  # how many older messages are being summarised before it
@@ -135,6 +137,11 @@ class Turn:
         if self.superseded or self.status == "speaking":
             return False
         return self.status != "cut" or self.interrupted in FINISHED_BY
+
+    @property
+    def server_news(self) -> list[str]:
+        """What to say of MCP servers; of one that is missing only if the turn before did not say the same."""
+        return [*(one for one in self.missing if one not in self.missing_before), *self.declined]
 
     @property
     def will_continue(self) -> bool:
@@ -231,8 +238,10 @@ class Turn:
                 self.has_no_images = True
             case "servers_wait":
                 self.waits_for = event.about
-            case "server_missing" | "form_declined":
-                self.missing = (*(one for one in self.missing if one != event.about), event.about)
+            case "server_missing":
+                self.missing = _with(self.missing, event.about)
+            case "form_declined":
+                self.declined = _with(self.declined, event.about)
             case "guide" | "guide_cut" | "guide_unread":
                 self.guide = event.lasting
             case "summarising":
@@ -264,3 +273,7 @@ class Turn:
         self.status = status
         self.error, self.interrupted = (why, "") if status == "failed" else ("", why)
         self.steps.close("unknown" if status == "said" or why == "crash" else "cut")
+
+
+def _with(known: tuple[str, ...], one: str) -> tuple[str, ...]:
+    return (*(other for other in known if other != one), one)

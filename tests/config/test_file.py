@@ -134,9 +134,16 @@ def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_a_table_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"config.toml: provider: no such table; known: backends, providers"
+    ):
+        read(tmp_path, "[provider.x]\nkind='openai'\nbase_url='http://x'\n")
+
+
 def test_unknown_settings_and_readable_secrets_are_warned_about(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    path.write_text("[providers.x]\nkind='openai'\nbase_url='http://x'\napi_key='k'\ncolour=1\n[extra]\n")
+    path.write_text("extra=1\n[providers.x]\nkind='openai'\nbase_url='http://x'\napi_key='k'\ncolour=1\n")
     path.chmod(0o644)
     warnings = "\n".join(load(path).warnings)
     assert "providers.x.colour" in warnings

@@ -6,9 +6,10 @@ import pytest
 
 from agent_tui.model import events as ev
 from agent_tui.model.chains import joined
+from agent_tui.model.records import MAX_AGENTS
 from agent_tui.state.conversation import ConversationState
 from tests.state.chat_events import after, call, loaded, message, result, started, words
-from tests.state.test_room import AGENTS, feed
+from tests.state.test_room import AGENTS, crowd, feed
 from tests.state.test_room import loaded as room_loaded
 from tests.state.test_room import message as room_message
 from tests.state.test_room import start as turn_start
@@ -110,6 +111,20 @@ def test_a_turn_that_is_said_anew_supersedes_all_its_parts() -> None:
     feed(state, begun("3", "1"), ev.TurnEnded("3", " on.", 1, A.id))
     feed(state, ev.TurnStarted("4", "r", "assistant", A.name, "", 1, A.id, 3, supersedes="3"))
     assert state.turns["1"].superseded
+
+
+@pytest.mark.parametrize("has_spoken", [False, True])
+def test_of_many_agents_only_the_turns_of_its_own_agent_are_behind_a_message(has_spoken: bool) -> None:
+    many = crowd(MAX_AGENTS + 2)
+    state = ConversationState(ev.RoomInfo("r", agents=many))
+    feed(state, ev.RoomLoaded(ev.RoomInfo("r", agents=many, status="running", current_round=1), ()))
+    one, other = many[-2:]
+    feed(state, begun("1", "", one), ev.TextAdded("1", "So far", agent_id=one.id))
+    feed(state, ev.TurnEnded("1", "So far", 1, one.id, "pause"), begun("2", "", other))
+    if has_spoken:
+        feed(state, ev.TextAdded("2", "Well.", agent_id=other.id))
+    feed(state, begun("3", "1", one), ev.TextAdded("3", " and on.", agent_id=one.id))
+    assert [turn.text for turn in state.turns.values()] == ["So far and on.", "Well." if has_spoken else ""]
 
 
 def test_what_continues_a_message_that_is_not_there_stands_alone() -> None:

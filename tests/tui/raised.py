@@ -32,7 +32,9 @@ SAYS: Final = {
     "tell": slice(0, 1),
     "complain": slice(0, 1),
     "print_one": slice(0, 1),
-    "Check": slice(2, 5),
+    "check": slice(1, 3),
+    "_SERVER": slice(1, 3),
+    "_TOKEN": slice(1, 3),
     "SoundCheck": slice(0, 1),
     "listed": slice(2, 3),
     "UnknownKey": slice(0, 1),
@@ -201,7 +203,7 @@ class Walk:
                     pass
 
     def _labelled(self, module: Module) -> None:
-        """Keep the headings of tables, ``HEAD``, and the labels of ``facts``."""
+        """Keep the headings of tables, ``HEAD``, the labels of ``facts``, and the titles of checks."""
         for node in module.nodes:
             match node:
                 case ast.Assign(targets=[ast.Name(id="facts")], value=ast.List(elts=rows)):
@@ -213,6 +215,8 @@ class Walk:
                     | ast.AnnAssign(target=ast.Name(id="HEAD"), value=ast.expr() as value)
                 ):
                     self._said(module, node, value)
+                case ast.Call(func=ast.Name(id="partial"), args=[ast.Name(id="Check"), _, title]):
+                    self._said(module, node, title)
                 case _:
                     pass
 

@@ -58,6 +58,8 @@ async def test_an_answer_of_a_server_that_names_no_model_has_the_one_that_is_ask
 async def test_an_empty_chat_says_what_to_do_first() -> None:
     async with opened() as chat:
         assert "Ask something. @ attaches a file, / lists commands." in await chat.text()
+        hints = (await chat.press("tab")).splitlines()[-1]
+        assert hints.split("●")[0].strip() == "i write · ? help"  # nothing to fold or to copy
 
 
 async def test_an_answer_is_shown_as_it_comes_each_step_in_its_row() -> None:
@@ -274,6 +276,41 @@ async def test_what_the_folder_tells_the_model_is_said_once_until_that_changes()
         unread = ev.TurnNoted("a9", "guide_unread", about="AGENTS.md: is outside the workspace\x1b[2J")
         text = await chat.send(started("a9", "q2"), unread, words("So"))
         assert "not included: AGENTS.md: is outside the workspace␛[2J" in text
+
+
+async def test_that_an_mcp_server_is_missing_is_said_once_until_that_changes() -> None:
+    gone, ended = ev.Note("server_missing", "slow: gone"), ev.Note("server_missing", "slow: it ended")
+    declined = ev.Note("form_declined", "slow: a form nobody saw")
+    each = (gone,), (gone, declined), (gone, declined), (ended,), (), (ended,)
+    stored = [
+        (message(f"q{place}", "x"), message(f"a{place}", "So", "assistant", notes=notes))
+        for place, notes in enumerate(each)
+    ]
+    async with opened(*(one for both in stored for one in both), size=(120, 60)) as chat:
+        text = await chat.text()
+        assert text.count("MCP server slow: gone") == 1
+        assert text.count("MCP server slow: a form nobody saw") == 2  # each was another form
+        assert text.count("MCP server slow: it ended") == 2  # it was there in between
+        text = await chat.send(started("a9", "q5"), ev.TurnNoted("a9", "server_missing", about=ended.about))
+        assert text.count("MCP server slow: it ended") == 2
+
+
+async def test_an_error_too_long_for_its_row_can_be_unfolded_and_opened() -> None:
+    error = f"API Error: {'a fault, ' * 200}\nand [b]its[/] end\x1b[2J"
+    async with opened(message("q1", "x"), size=(120, 50)) as chat:
+        text = await chat.send(started("a1", "q1"), ev.RunFailed(error))
+        assert "✗ API Error: a fault, a fault," in text
+        assert "▸ the whole error" in text
+        assert "its[/] end" not in text
+        await chat.press("tab")
+        assert "and [b]its[/] end␛[2J" in await chat.press("F")
+        assert "its[/] end" not in await chat.press("F")
+        assert "its[/] end" not in await chat.press("t")
+        text = await chat.press("o")
+        assert text.splitlines()[0].strip() == "the whole error"
+        assert "and [b]its[/] end␛[2J" in text
+    async with opened(message("q1", "x")) as chat:
+        assert "the whole error" not in await chat.send(started("a1", "q1"), ev.RunFailed("API Error: no"))
 
 
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:

@@ -252,7 +252,7 @@ async def test_a_lost_connection_is_told_whole(language: str) -> None:
 def test_between_chinese_words_are_chinese_signs_and_no_spaces() -> None:
     speak("zh-CN")
     assert named("工程师") == "工程师："
-    assert lines(Check("terminal", "ok", "terminal", "xterm")) == ["正常 终端：xterm"]
+    assert lines(Check("terminal", "terminal", "ok", "xterm")) == ["正常 终端：xterm"]
     assert told_server("slow", "it ended") == "MCP 服务器 slow：它已结束"
     assert say("hint.resume.who", name="工程师") == "继续：由工程师接着说"
     assert localised("工程师 is speaking") == "工程师正在发言"

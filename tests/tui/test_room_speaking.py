@@ -127,7 +127,7 @@ async def test_in_a_paused_room_there_is_nobody_to_cut_off_now() -> None:
         assert "ctrl+n next turn" in await screen.press("i", "ctrl+n")
         text = await screen.send(ev.RunPaused("r", 1, "pause"))
         assert "ctrl+n" not in text
-        assert "next turn ▾" in text
+        assert "next turn ▾" not in text
         await screen.press("ctrl+n", *"hm", "enter")
         assert said(screen) == ["next hm"]
 
@@ -210,6 +210,19 @@ async def test_an_agent_that_left_cannot_be_whispered_to_and_what_waits_for_it_s
         assert any("a queued whisper is for an agent that left" in message for message in told)
         assert "Ada" not in (await screen.press("i", "@")).partition("whisper: only")[2]
         assert "to an agent that left (nobody will read it): psst" in await screen.press("escape", "u")
+
+
+async def test_an_agent_that_left_is_not_said_to_be_unknown() -> None:
+    async with opened((120, 30)) as screen:
+        spoke = start("1", AGENTS[1]), ev.TurnEnded("1", "Hm", 1, "b")
+        await screen.send(running(), LIVE, *spoke)
+        await screen.send(ev.RoomChanged(ev.RoomInfo("r", agents=(AGENTS[0], AGENTS[2]), status="running")))
+        assert "Ada has left the room: everyone will read this" in await screen.press("i", *"@ada, psst")
+        text = await screen.press("enter")
+        assert "not sent: Ada has left the room – enter sends it to everyone" in text
+        assert said(screen) == []
+        await screen.press("enter")
+        assert said(screen) == ["next @ada, psst"]
 
 
 async def test_a_command_is_done_and_not_said() -> None:
@@ -370,6 +383,15 @@ async def test_an_ascii_terminal_gets_ascii_before_the_room_came_and_after() -> 
         text = await screen.send(running(agents=AGENTS[:2]), LIVE)
         assert "Say something to the room" in text
         assert text.isascii()
+
+
+async def test_a_room_without_agents_says_so_and_how_to_add_some() -> None:
+    async with opened() as screen:
+        assert "Waiting for the room" in await screen.text()
+        text = await screen.send(loaded(agents=()), LIVE)
+        assert "Waiting for the room" not in text
+        assert "No agents are in this room. e adds some." in text
+        assert "No agents" not in await screen.send(ev.RoomChanged(ev.RoomInfo("r", agents=AGENTS)))
 
 
 async def test_on_a_small_screen_the_line_has_four_rows_while_it_is_written_in() -> None:

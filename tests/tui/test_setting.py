@@ -93,6 +93,10 @@ def test_what_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ConfigError, match="cannot be written"):
         change_table(tmp_path / "file" / "config.toml", "", {"theme": "light"})
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for name in ("circle", "x" * 300, "a\0b"):
+        with pytest.raises(ConfigError, match="cannot be written"):
+            change_table(tmp_path / name, "", {"theme": "light"})
     (tmp_path / "broken.toml").write_text("= 3\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="not valid TOML"):
         change_table(tmp_path / "broken.toml", "", {"theme": "light"})

@@ -30,7 +30,6 @@ from tui.themes import (
     available,
     first,
     load,
-    names,
 )
 from widgets.color import (
     LEAST_CONTRAST,
@@ -61,7 +60,7 @@ def complaint(folder: Path, name: str) -> str:
 
 
 def test_25_themes_ship_dark_and_light_ones_and_one_of_the_terminals_own_colours() -> None:
-    assert names() == list(SHIPPED)
+    assert list(available()) == list(SHIPPED)
     assert len(SHIPPED) == 25
     assert {load(name).dark for name in COLOURED} == {True, False}
     assert [name for name in SHIPPED if load(name).ansi] == [TERMINAL]
@@ -182,7 +181,7 @@ def test_an_unknown_name_is_shown_inert() -> None:
 def test_a_users_theme_changes_some_of_another(tmp_path: Path) -> None:
     own(tmp_path, "sea", 'extends = "fjord"\naccent = "#abc"\n[code]\nkeyword = "bold italic #112233"\n')
     sea, fjord = load("sea", tmp_path), load("fjord")
-    assert names(tmp_path) == [*SHIPPED, "sea"]
+    assert list(available(tmp_path)) == [*SHIPPED, "sea"]
     assert (sea.accent, sea.background) == ("#abc", fjord.background)
     assert (sea.variables["code-keyword"], sea.variables["code-keyword-style"]) == ("#112233", "bold italic")
     assert sea.variables["code-string"] == fjord.variables["code-string"]
@@ -200,7 +199,7 @@ def test_a_users_theme_wins_over_one_of_the_same_name_and_may_build_on_it(tmp_pa
     own(tmp_path, "mine", 'extends = "dark"')
     assert load("dark", tmp_path).foreground == load("mine", tmp_path).foreground == "#ffffff"
     assert load("dark", tmp_path).background == load("dark").background
-    assert [theme.name for theme in available(tmp_path) if theme.is_own] == ["dark", "mine"]
+    assert [name for name, theme in available(tmp_path).items() if theme.is_own] == ["dark", "mine"]
 
 
 @pytest.mark.parametrize(
@@ -260,21 +259,21 @@ def test_unknown_settings_and_unusable_names_are_told_and_stop_nothing(tmp_path:
 def test_only_plain_files_are_read_and_not_too_many(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "folder.toml").mkdir()
-    assert names(tmp_path) == list(SHIPPED)
+    assert list(available(tmp_path)) == list(SHIPPED)
     for number in range(MAX_FILES + 3):
         own(tmp_path, f"t{number:03}", "")
-    assert len(names(tmp_path)) == len(SHIPPED) + MAX_FILES
+    assert len(available(tmp_path)) == len(SHIPPED) + MAX_FILES
     assert themes.problems(tmp_path)[-1].endswith(f"only the first {MAX_FILES} themes are read")
 
 
 def test_one_file_that_cannot_be_looked_at_hides_no_other(tmp_path: Path) -> None:
     (tmp_path / "lost.toml").symlink_to("x" * 300)
     own(tmp_path, "mine", "")
-    assert names(tmp_path) == [*SHIPPED, "mine"]
+    assert list(available(tmp_path)) == [*SHIPPED, "mine"]
 
 
 def test_no_folder_is_no_problem(tmp_path: Path) -> None:
-    assert names(tmp_path / "nothing") == names(None) == list(SHIPPED)
+    assert list(available(tmp_path / "nothing")) == list(available(None)) == list(SHIPPED)
     assert themes.problems(tmp_path / "nothing") == []
 
 

@@ -13,14 +13,14 @@ from tui.chat import texts
 from tui.chat.files import facts
 from tui.live.key_hints import key_of
 from tui.live.steps import texts as step_texts
-from tui.live.steps.rows import TurnFeed, show_person, step_key, turn_key
-from tui.live.texts import Spot
+from tui.live.steps.rows import ERROR, TurnFeed, show_person, step_key, turn_key
+from tui.live.texts import Spot, whole_error
 from tui.screens.words import say
 from widgets.markdown.rows import APART
 from widgets.painter import PEOPLE
 from widgets.signs import is_ascii
 from widgets.terminal.garbage import uncollected
-from widgets.transcript.step_body import text_body
+from widgets.transcript.step_body import fenced, text_body
 from widgets.transcript.transcript import Transcript
 
 
@@ -97,7 +97,7 @@ class ChatFeed:
             step_key(feed.turn.id, step_id)
             for feed in self._turns.values()
             for step_id in feed.rows
-            if not kind or feed.turn.steps.all[step_id].type == kind
+            if not kind or ((step := feed.turn.steps.all.get(step_id)) is not None and step.type == kind)
         )
 
     # --- where things are ------------------------------------------------------------------------------
@@ -111,6 +111,8 @@ class ChatFeed:
         turn = self._state.turns.get(turn_id)
         if turn is None:
             return None
+        if step_id == ERROR:
+            return say("step.error"), fenced(whole_error(turn), limit=None)
         step = turn.steps.all.get(step_id)
         if step is not None:
             if step.type == "text":

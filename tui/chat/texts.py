@@ -155,21 +155,21 @@ def hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
         ("continue" in shown.can, "f8" if shown.is_writing else "c", "hint.continue", 0),
         ("again" in shown.can, "f7" if shown.is_writing else "r", "hint.retry", 0),
     )
-    return [*found, *(_writing_hints(shown) if shown.is_writing else _reading_hints(shown))]
+    return [*found, *(_writing_hints(shown) if shown.is_writing else _reading_hints(state, shown))]
 
 
-def _reading_hints(shown: ChatShown) -> list[Hint]:
-    acts = shown.acts
+def _reading_hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
+    acts, has_turns = shown.acts, bool(state.turns)
     return possible(
         (not shown.is_following, "end", "hint.newest", 1),
         ("edit" in acts, "e", "hint.edit", 3),
         ("version" in acts, "[", "hint.versions", 3),
         ("newer" in acts and "version" not in acts, "]", "hint.versions", 3),
-        (True, "space", "hint.fold", 4),
-        (True, "F", "hint.fold_all", 6),
-        (True, "o", "hint.open_all", 6),
-        ("again" in acts - shown.can, "r", "hint.retry", 7),
-        (True, "y", "hint.copy", 7),
+        (has_turns, "space", "hint.fold", 4),
+        (has_turns, "F", "hint.fold_all", 6),
+        (has_turns, "o", "hint.open_all", 6),
+        (has_turns and "again" in acts - shown.can, "r", "hint.retry", 7),
+        (has_turns, "y", "hint.copy", 7),
         (True, "i", "hint.say", 2),
         (True, "?", "hint.help", 2),
     )

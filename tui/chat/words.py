@@ -64,6 +64,7 @@ CHAT: Final[dict[str, str]] = {
     "step.cut": "cut",
     "step.undone": "undone by you",
     "step.more.opens": "… {more} – {press} to show all",
+    "step.error": "the whole error",
     "step.writing": "writing {size}",
     "step.summary": "summary of {count} messages",
     "step.summary.size": "about {count} tokens",

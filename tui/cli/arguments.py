@@ -48,8 +48,7 @@ class ScreenArguments(NamedTuple):
 
 
 def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
-    """Return the connection options and the other words; raises ``ConfigError`` for an option without a
-    value.
+    """Return the connection options and the other words; raises ``ConfigError`` where a value is missing.
 
     Nothing is taken after ``--``, nor after the word ``serve``, whose options are its own.
     """
@@ -75,9 +74,7 @@ def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
 
 
 def hide_token(token: str) -> None:
-    """Overwrite ``--token`` where other programs see this command line (Linux); they may have read it
-    before.
-    """
+    """Overwrite ``--token`` where others see this command line (Linux); they may have read it before."""
     from pathlib import Path  # lazy: a help page begins sooner without it
 
     with suppress(OSError, ValueError, IndexError):

@@ -18,6 +18,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
+import shellingham  # type: ignore[import-untyped]
+
 from agent_tui.config.file import AGENT_KINDS, AGENT_PROVIDER, DEMO_PROVIDER, EMBEDDED, data_path, load
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
@@ -107,8 +109,6 @@ def asked_for_script(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _own_shell() -> str:
-    import shellingham  # type: ignore[import-untyped]  # lazy: it looks at processes
-
     try:
         return str(shellingham.detect_shell()[0])
     except (shellingham.ShellDetectionFailure, OSError):

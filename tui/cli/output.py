@@ -124,9 +124,7 @@ def notice(text: str) -> None:
 
 
 def complain(text: object) -> None:
-    """Write the one line about a failed command, a text or an error, to stderr, also among ``whole_lines``;
-    never raises.
-    """
+    """Write the one line about a failed command to stderr, also among ``whole_lines``; never raises."""
     _to_stderr(f"{PROGRAM}: {localised(text)}")
 
 

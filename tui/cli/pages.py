@@ -71,9 +71,7 @@ def help_page(path: str) -> str:
         words = _lines((f"  {PROGRAM} {_called(one)}", _with_words(one)) for one in children(ROOT))
         head = f"{_in_words(_USAGE)}{PROGRAM} [COMMAND]\n\n{_in_words(_HEAD)}\n\n"
         home = _entry(f"  {PROGRAM}", _in_words(_HOME))
-        return (
-            head + home + words + "".join(_in_words(part) for part in (_ROOT_OPTIONS, _SERVER, _EXIT_CODES))
-        )
+        return "".join([head, home, words, *map(_in_words, (_ROOT_OPTIONS, _SERVER, _EXIT_CODES))])
     command = COMMANDS[path]
     blocks = [_usage(command), *_paragraphs(_in_words(command.about))]
     blocks += [_filled(_in_words(one.text), "  ") for one in command.arguments if one.text]

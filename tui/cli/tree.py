@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
+from typer._click.core import Command as ClickCommand
 from typer._click.exceptions import MissingParameter
 from typer._click.shell_completion import CompletionItem
 from typer.core import TyperArgument, TyperCommand, TyperGroup
@@ -112,8 +113,8 @@ def _check_values(ctx: Any, words: Sequence[str]) -> None:
             raise ConfigError(f"{name}: needs a value", f"see {PROGRAM} {command.path} --help")
 
 
-class _One(TyperCommand):
-    """A command whose help is its page."""
+class _WithPage(ClickCommand):
+    """A command or a group of them: its help is its page, and the values of its options are checked."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _check_values(ctx, args)
@@ -123,18 +124,15 @@ class _One(TyperCommand):
         return help_page(_path(ctx))
 
 
-class _Group(TyperGroup):
-    """A group of commands whose help is its page."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _check_values(ctx, args)
-        return super().parse_args(ctx, args)
-
-    def get_help(self, ctx: Any) -> str:
-        return help_page(_path(ctx))
+class _One(_WithPage, TyperCommand):
+    """A command."""
 
 
-class _Rooms(_Group):
+class _Group(_WithPage, TyperGroup):
+    """A group of commands."""
+
+
+class _Rooms(_WithPage, TyperGroup):
     """``rooms``: a word that is not a command is a ROOM, and after ``--`` every word is."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -147,10 +145,9 @@ class _Rooms(_Group):
         return [*items, *(CompletionItem(word, help=about) for word, about in rooms)]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        if ctx.meta[_BY_NAME]:
-            return OPEN_ROOM, self.get_command(ctx, OPEN_ROOM), ["--", *args]
-        if self.get_command(ctx, args[0]) is None:
-            return OPEN_ROOM, self.get_command(ctx, OPEN_ROOM), args
+        by_name = ctx.meta[_BY_NAME]
+        if by_name or self.get_command(ctx, args[0]) is None:
+            return OPEN_ROOM, self.get_command(ctx, OPEN_ROOM), ["--", *args] if by_name else args
         return super().resolve_command(ctx, args)
 
 
@@ -167,8 +164,7 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
             return exits.DONE
         values = {one.field: _said(command, one, given[one.name.lower()]) for one in arguments}
         values |= {one.called: given[one.called] for one in options}
-        connection = context.obj
-        assert isinstance(connection, Connection)
+        connection: Connection = context.obj
         if command.local:
             _refuse_connection(connection, command.local)
         elif command.kinds is None:
@@ -180,8 +176,7 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
         return getattr(import_module(module), name)(**values) or exits.DONE
 
     parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    parameters += map(_argument, arguments)
-    parameters += map(_option, options)
+    parameters += [*map(_argument, arguments), *map(_option, options)]
     # Typer reads both.
     called.__signature__ = Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -247,8 +242,7 @@ def _parameter(name: str, type_: Any, said: Any, default: Any) -> Parameter:
 
 
 def _home(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", is_eager=True)] = False,
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", is_eager=True)] = False
 ) -> int:
     if version:
         output.say(f"{PROGRAM} {agent_tui.__version__}")

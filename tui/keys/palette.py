@@ -152,7 +152,7 @@ class Palette:
         return found
 
     def _themes(self) -> Iterator[PaletteRow]:
-        for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
+        for name in (themes.AUTO, *themes.available(self._app.themes_folder)):
             wear = partial(self._wear, name)
             title, group = say("theme.use", name=name), say("theme.title")
             yield PaletteRow(title, say("theme.once"), wear, group=group, own=name)

@@ -21,7 +21,7 @@ from tui.screens.words import count, ordinal_try, said, say, say_count
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
-MAX_ERROR_CHARACTERS: Final = 400
+MAX_ERROR_CHARACTERS: Final = 398  # with its sign, what the last row of a message takes
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_MODEL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
@@ -105,7 +105,7 @@ def told_apart(turn: Turn) -> list[str]:
         found.append(left_out(turn.trimmed))
     found += [
         say("turn.server_missing", server=inert_line(localised(one), MAX_SERVER_CHARACTERS))
-        for one in turn.missing
+        for one in turn.server_news
     ]
     return found
 
@@ -175,6 +175,12 @@ def ending(turn: Turn) -> str:
             return f"{signs.CUT} {say('turn.continued')}"
         case "said" | "speaking":
             return ""
+
+
+def whole_error(turn: Turn) -> str:
+    """Return why a turn failed, if its last row cannot say all of it."""
+    error = localised(turn.error) if turn.status == "failed" else ""
+    return error if len(error) > MAX_ERROR_CHARACTERS else ""
 
 
 def why_paused(reason: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
 from tui.room.acts import PaneActs
 from tui.room.open_room import OpenRoom
-from tui.room.texts import labels_of
+from tui.room.texts import labels_of, names_of_gone
 from tui.screens.dialog import QuestionScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
@@ -49,7 +50,7 @@ class Speaking:
             return
         labels = labels_of(room.state)
         name, content = whispered(text, list(labels))
-        if doubt := _doubt(text, name, content):
+        if doubt := _doubt(text, name, content, names_of_gone(room.state)):
             if text != self._doubted:
                 self._doubted = text
                 composer.tell(doubt)
@@ -102,9 +103,12 @@ class Speaking:
         self._is_more = False
 
 
-def _doubt(text: str, name: str, content: str) -> str:
+def _doubt(text: str, name: str, content: str, names_of_gone: Sequence[str]) -> str:
     """Return why ``text`` may not be meant for everyone though it whispers to nobody; "" if it may."""
     if name:
         return "" if content else say("composer.nothing")
+    gone, _ = whispered(text, names_of_gone)
+    if gone:
+        return say("composer.gone", name=inert_line(gone, 40))
     word = called(text)
     return say("composer.nobody", name=inert_line(word, 40)) if word else ""

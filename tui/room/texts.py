@@ -154,6 +154,11 @@ def why_no_round(state: ConversationState, key: str) -> str:
     return _to_raise(say("room.used_up"), key) if state.ledger.is_used_up(state.room) else ""
 
 
+def no_agents(key: str) -> str:
+    """Return what is shown instead of panes in a room without agents; ``key`` opens its settings."""
+    return _with_key("room.no_agents", key)
+
+
 def _to_raise(text: str, key: str) -> str:
     return f"{text} · {say('room.paused.raise', press=key)}" if key else text
 
@@ -396,6 +401,11 @@ def labels_of(state: ConversationState) -> dict[str, str]:
         if label:
             found[label] = agent.id
     return found
+
+
+def names_of_gone(state: ConversationState) -> list[str]:
+    """Return the names of agents that spoke and have left the room."""
+    return [agent.name for agent in state.members.ordered if agent.is_gone and agent.name]
 
 
 def queued_words(state: ConversationState, queued: QueuedMessage) -> str:

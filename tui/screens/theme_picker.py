@@ -54,7 +54,7 @@ def choices(folder: Path | None, backdrop: Backdrop) -> list[ThemeRow]:
     """Return every theme, the automatic one first; reads all the files."""
     automatic = themes.load(themes.resolve(themes.AUTO, backdrop), folder, backdrop=backdrop)
     found = [ThemeRow(themes.AUTO, automatic)]
-    for listed in themes.available(folder):
+    for listed in themes.available(folder).values():
         try:
             theme = themes.load(listed.name, folder, backdrop=backdrop)
         except ConfigError as error:

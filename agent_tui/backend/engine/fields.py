@@ -11,6 +11,7 @@ from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.words import storable
 from agent_tui.model.errors import ModelError, Refused
 from agent_tui.model.settings import Setting, Values, settings_of
+from agent_tui.paths import folder_exists
 
 MAX_TOOL_NAME_CHARACTERS = 100
 # Settings with another name in the store.
@@ -105,7 +106,7 @@ def _checked_folder(setting: Setting, name: str) -> str:
     if not name:
         return ""
     folder = Path(name)
-    if "\0" in name or not folder.is_absolute() or not folder.is_dir():
+    if "\0" in name or not folder.is_absolute() or not folder_exists(folder):
         refuse(f"{_noun(setting)} is no folder", "Name one that exists, by its absolute path.")
     return storable(name)
 

@@ -7,7 +7,7 @@ import re
 from agent_tui.model.errors import AgentTuiError, Refused
 
 MAX_KEY_CHARACTERS = 200
-MAX_ERROR_CHARACTERS = 1_000
+MAX_ERROR_CHARACTERS = 5_000
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 

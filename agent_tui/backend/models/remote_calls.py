@@ -77,7 +77,7 @@ VLLM_PREFILL = {"continue_final_message": True, "add_generation_prompt": False}
 _NO_PREFILL = re.compile(
     "prefill|end with a user message|final `assistant` message|continue_final_message|add_generation_prompt"
 )
-CAME_BYTES = 2_000  # of an answer that is not a stream, for the error
+CAME_BYTES = 16_000  # of an answer that is not a stream, for the error
 END_BYTES = 32  # more than the end of a stream
 MAX_CONNECTIONS = 1000  # every agent of a parallel round needs one
 # Its INFO lines contain whole URLs, which may contain a secret.

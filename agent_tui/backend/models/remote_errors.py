@@ -24,8 +24,9 @@ from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted, shown_url
 from agent_tui.tls import tls_failure
 
-MAX_SAID_CHARACTERS = 300
-MAX_DETAIL_CHARACTERS = 500
+MAX_TITLE_CHARACTERS = 300
+MAX_SAID_CHARACTERS = 4_000
+MAX_DETAIL_CHARACTERS = 4_500
 # What pydantic-ai raises besides the SDK's own errors, and what both let through if a 200 answer has JSON of
 # another shape than the API's: they construct their objects without checking them.
 FAILURES = (
@@ -124,7 +125,7 @@ class Teller:
         if (tls := tls_cause(error)) is not None:
             failure = tls_failure(tls, self.shown_url)
             return self._make(failure.title, failure.detail)
-        said = self._line(reason(_innermost(error)), MAX_SAID_CHARACTERS)
+        said = self._line(reason(_innermost(error)), MAX_TITLE_CHARACTERS)
         if proxy := self._proxy():
             told = f"{_open(said)}. The proxy is the environment's, HTTPS_PROXY or the like"
             title = f"cannot connect to {{url}} through the proxy {proxy}"
@@ -238,7 +239,7 @@ class Teller:
         return f"Is the model called {model}, and is {self._address} right{self._ending()}?"
 
     def _make(self, title: str, detail: str, *, retryable: bool = False) -> ModelError:
-        title = self._line(title.replace("{url}", self.shown_url), MAX_SAID_CHARACTERS)
+        title = self._line(title.replace("{url}", self.shown_url), MAX_TITLE_CHARACTERS)
         detail = self._line(detail, MAX_DETAIL_CHARACTERS)
         return ModelError(title, detail, retryable=retryable)
 

@@ -6,17 +6,14 @@ functions, which would write to stderr without a handler; both contain tokens.
 
 from __future__ import annotations
 
-import io
 import logging
-import os
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from agent_tui.private_log import PrivateLog
 from agent_tui.tracebacks import WordlessFormatter
 from agent_tui.wire.voice import redact
 
 LOGGER = "livekit"
-MAX_LOG_BYTES = 1_000_000
 OLD_LOGS = 1
 MAX_LINE_CHARACTERS = 2_000
 
@@ -25,22 +22,6 @@ class _Redacted(WordlessFormatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line without tokens."""
         return redact(super().format(record))[:MAX_LINE_CHARACTERS]
-
-
-class _LogFile(RotatingFileHandler):
-    """A log file, created with its first record and readable only by its owner."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, maxBytes=MAX_LOG_BYTES, backupCount=OLD_LOGS, delay=True)
-
-    def _open(self) -> io.TextIOWrapper:
-        path = Path(self.baseFilename)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        return io.TextIOWrapper(io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace")
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the library's name
-        """Drop a record that cannot be written: a session is worth more than its log."""
 
 
 class _NoTokens(logging.Filter):
@@ -57,7 +38,7 @@ _ROOT_FILTER = _NoTokens()
 def keep_native_log(path: Path | None) -> None:
     """Write the log of ``livekit.rtc`` to the file at ``path``, or nowhere if it is ``None``."""
     logger = logging.getLogger(LOGGER)
-    handler: logging.Handler = logging.NullHandler() if path is None else _LogFile(path)
+    handler: logging.Handler = logging.NullHandler() if path is None else PrivateLog(path, old=OLD_LOGS)
     handler.setFormatter(_Redacted("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for old in logger.handlers[:]:
         logger.removeHandler(old)

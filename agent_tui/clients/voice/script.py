@@ -14,6 +14,7 @@ from typing import Protocol
 
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import file_exists, named_path
 from agent_tui.wire.voice import redact
 
 LAST_LINES = 20
@@ -168,7 +169,8 @@ def agent_script(python: Path, script: Path, environ: Mapping[str, str] | None =
 
     ``python`` needs livekit-agents and this package. Raises ``ConfigError`` when there is no such file.
     """
-    if not script.is_file():
+    file = named_path(script, "--agent", resolves=True)
+    if not file_exists(file):
         raise ConfigError(f"there is no file {script}", "--agent names a Python file with a LiveKit agent.")
-    arguments = ("-m", "agent_tui.voice_agent.script", str(script.resolve()))
+    arguments = ("-m", "agent_tui.voice_agent.script", str(file))
     return PythonAgent(python, arguments, name=script.name, environ=environ)

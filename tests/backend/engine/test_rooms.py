@@ -32,6 +32,14 @@ async def test_a_room_gets_a_name_from_its_task_and_the_default_models(tmp_path:
         assert await house.engine.listed(ROOMS) == [room]
 
 
+async def test_a_folder_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    async with open_house(tmp_path / "rooms.db", free_models()) as house:
+        for name in ("missing", "circle", "x" * 300, "a\0b"):
+            with pytest.raises(Refused, match="is no folder"):
+                await house.engine.create(ROOMS, {"task": "x", "workspace": str(tmp_path / name)})
+
+
 @pytest.mark.parametrize(
     ("task", "name"),
     [("Which database?", "Engineer"), ("会话放在哪里?", "工程师"), ("Где хранить сессии?", "Инженер")],

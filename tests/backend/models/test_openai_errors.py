@@ -9,6 +9,7 @@ import traceback
 
 import pytest
 
+from agent_tui.backend.engine.words import failure
 from agent_tui.backend.models.endpoints import TRIED, ProviderAddress
 from agent_tui.backend.models.model import (
     Piece,
@@ -72,6 +73,13 @@ async def test_an_error_status_says_what_to_do(
     assert title in error.title
     assert detail in error.detail
     assert error.retryable is retryable
+
+
+async def test_two_kilobytes_of_a_servers_words_are_kept_with_what_to_do_behind_them() -> None:
+    said = "a fault, " * 220 + "and its end"
+    error = await error_of(fails(401, said))
+    assert f"{said}. The key comes from" in error.detail
+    assert said in failure(error)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +247,7 @@ async def test_an_answer_that_comes_packed_is_refused_before_it_is_unpacked(stat
     "answer",
     [
         fails(401, f"Incorrect API key: {KEY}"),
-        fails(500, "x" * 290 + KEY),
+        fails(500, "x" * 3_990 + KEY),
         Answer((f"no key {KEY} here, pa55word".encode(),), 403, "text/plain"),
         raw(data({"error": {"message": f"{KEY} is wrong"}})),
         raw(b"data: {" + KEY.encode() + b"}\n\n"),

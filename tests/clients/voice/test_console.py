@@ -327,9 +327,11 @@ async def test_a_program_ends_with_the_terminal_that_started_it(tmp_path: Path) 
     await eventually(lambda: not _is_running(agent))
 
 
-def test_a_script_that_does_not_exist_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no file"):
-        agent_script(Path(sys.executable), tmp_path / "no.py")
+@pytest.mark.parametrize("name", ["no.py", "x" * 300, "a\0b", "circle"], ids=["no", "long", "NUL", "circle"])
+def test_a_script_that_does_not_exist_is_said(tmp_path: Path, name: str) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(ConfigError, match=r"there is no (file|path)"):
+        agent_script(Path(sys.executable), tmp_path / name)
 
 
 async def test_a_python_that_cannot_be_run_fails_the_session(tmp_path: Path, sound: FedSound) -> None:

@@ -40,6 +40,19 @@ def test_a_broken_config_file_is_one_line_that_names_the_file_and_the_place(
     assert not home.data.exists()
 
 
+@pytest.mark.parametrize("place", ["AGENT_TUI_CONFIG", "XDG_CONFIG_HOME"])
+def test_a_misspelt_table_of_providers_is_not_answered_by_the_demo_model(place: str, tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))  # no backend is started
+    file = home.config if place == "AGENT_TUI_CONFIG" else tmp_path / "agent-tui" / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text('[provider.local]\nkind = "ollama"\n')
+    named = {} if place == "AGENT_TUI_CONFIG" else {"AGENT_TUI_CONFIG": "", place: str(tmp_path)}
+    for command in (*ASKING, ("config", "check")):
+        ran = home.main(*command, **named)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert one_line(ran.stderr).startswith(f"{file}: provider: no such table")
+
+
 def test_a_config_file_that_breaks_while_the_backend_runs_stops_every_command_and_call(
     tmp_path: Path,
 ) -> None:

@@ -50,7 +50,7 @@ def asked(source: Source, opened: Opened[Client], question: Callable[[Client], A
 
 @dataclass(frozen=True, slots=True)
 class CommandKind(Generic[Shows, Item]):
-    """How commands reach one room or one conversation, and how they read."""
+    """What commands do with one room or one conversation, and how it reads."""
 
     opened: Opened[Shows]
     id_of: Callable[[Shows, str], Awaitable[str]]  # from what a person wrote; raises for none and for several
@@ -63,45 +63,36 @@ class CommandKind(Generic[Shows, Item]):
         id_, name = inert_line(item.id), inert_line(self.name(item), MAX_NAME_CHARACTERS)
         return f"{id_} ({name})" if name else id_
 
+    def ask(self, source: Source, question: Callable[[Shows], Awaitable[Answer]]) -> Answer:
+        """Return the server's answer to ``question(client)``."""
+        return asked(source, self.opened, question)
 
-def of_one(
-    source: Source,
-    kind: CommandKind[Shows, Item],
-    wanted: str,
-    act: Callable[[Shows, str], Awaitable[Answer]],
-) -> Answer:
-    """Return the server's answer to ``act(client, id)`` about the ``wanted`` room or conversation."""
+    def of_one(self, source: Source, wanted: str, act: Callable[[Shows, str], Awaitable[Answer]]) -> Answer:
+        """Return the server's answer to ``act(client, id)`` about the ``wanted`` room or conversation."""
 
-    async def acted(client: Shows) -> Answer:
-        return await act(client, await kind.id_of(client, wanted))
+        async def acted(client: Shows) -> Answer:
+            return await act(client, await self.id_of(client, wanted))
 
-    return asked(source, kind.opened, acted)
+        return self.ask(source, acted)
 
+    def show(self, source: Source, wanted: str, output_format: OutputFormat) -> None:
+        """Print a room or conversation; as JSON as the server answered it."""
+        if output_format == "json":
+            output.write_json(self.of_one(source, wanted, lambda client, id_: client.show_raw(id_)))
+        else:
+            output.say(self.described(self.of_one(source, wanted, lambda client, id_: client.show(id_))))
 
-def show_one(
-    kind: CommandKind[Shows, Item], source: Source, wanted: str, output_format: OutputFormat
-) -> None:
-    """Print a room or conversation; as JSON as the server answered it."""
-    if output_format == "json":
-        output.write_json(of_one(source, kind, wanted, lambda client, id_: client.show_raw(id_)))
-    else:
-        output.say(kind.described(of_one(source, kind, wanted, lambda client, id_: client.show(id_))))
-
-
-def delete_one(
-    kind: CommandKind[Shows, Item], source: Source, wanted: str, yes: bool, output_format: OutputFormat
-) -> None:
-    """Delete a room or conversation, after a question; raises ``ConfigError`` if nobody can be asked."""
-    if not yes and not sys.stdin.isatty():
-        raise ConfigError("deleting needs --yes where nobody can be asked")
-
-    item: Item = of_one(source, kind, wanted, lambda client, id_: client.as_known(id_))
-    # Outside of the event loop, where ctrl+c would not end the question.
-    if not yes and not output.agrees(localised(f"delete {kind.called(item)} and everything said in it?")):
-        output.notice(localised("kept"))
-        return
-    asked(source, kind.opened, lambda client: client.delete(item.id))
-    print_one(f"deleted {kind.called(item)}", kind.fields(item), output_format)
+    def delete(self, source: Source, wanted: str, yes: bool, output_format: OutputFormat) -> None:
+        """Delete a room or conversation, after a question; raises ``ConfigError`` if nobody can be asked."""
+        if not yes and not sys.stdin.isatty():
+            raise ConfigError("deleting needs --yes where nobody can be asked")
+        item: Item = self.of_one(source, wanted, lambda client, id_: client.as_known(id_))
+        # Outside of the event loop, where ctrl+c would not end the question.
+        if not yes and not output.agrees(localised(f"delete {self.called(item)} and everything said in it?")):
+            output.notice(localised("kept"))
+            return
+        self.ask(source, lambda client: client.delete(item.id))
+        print_one(f"deleted {self.called(item)}", self.fields(item), output_format)
 
 
 async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None:
@@ -109,10 +100,10 @@ async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None
     try:
         tools, servers = await client.backend.tools(is_waiting=False)
         unknown = _without(wanted, tools)
-        if unknown and any(server.status == "starting" for server in servers):
+        starting = [server.name for server in servers if server.status == "starting"]
+        if unknown and starting:
             listing = asyncio.ensure_future(client.backend.tools())
             if not (await asyncio.wait({listing}, timeout=NOTICE_SECONDS))[0]:
-                starting = [server.name for server in servers if server.status == "starting"]
                 output.notice(waiting_line(list_of(starting)))
             tools, servers = await listing
             unknown = _without(wanted, tools)

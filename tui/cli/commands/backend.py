@@ -15,11 +15,7 @@ def status(output_format: OutputFormat) -> None:
     work = runtime.under_way(endpoint) if endpoint is not None else runtime.Work()
     if output_format == "json":
         about_it = {name: getattr(endpoint, name, None) for name in ("pid", "version", "url")}
-        counts = {
-            "rooms_running": work.rooms,
-            "answers_running": work.answers,
-            "voice_rooms": work.voice_rooms,
-        }
+        counts = dict(zip(runtime.WORK_NAMES, work, strict=True))
         output.write_json({"running": endpoint is not None, **about_it, **counts})
     elif endpoint is None:
         output.say(localised("not running"))

@@ -43,9 +43,7 @@ def toml_text(table: Mapping[str, object]) -> str:
 
 
 def check() -> None:
-    """Print one line for each problem, or "ok": both are exit code 0. Raises ``ConfigError`` (code 2) for a
-    file that cannot be used.
-    """
+    """Print one line for each problem, or "ok", code 0; raises ``ConfigError`` for an unusable file."""
     config = load()
     warnings = problems(config)
     for warning in warnings:
@@ -63,17 +61,10 @@ def problems(config: Config) -> list[str]:
 
     folder = config.path.parent / themes.FOLDER
     _, unusable = themes.first(config.theme, folder, themes.UNKNOWN)
-    warnings = dict.fromkeys(
-        [
-            *config.warnings,
-            *_missing_variables(config),
-            *_idle_patterns(config),
-            *resolve(config.keys).problems,
-            *([inert_line(unusable, MAX_LINE_CHARACTERS)] if unusable else []),
-            *themes.problems(folder),
-        ]
-    )
-    return list(warnings)
+    found = [*config.warnings, *_missing_variables(config), *_idle_patterns(config)]
+    found += resolve(config.keys).problems
+    found += [inert_line(unusable, MAX_LINE_CHARACTERS)] if unusable else []
+    return list(dict.fromkeys([*found, *themes.problems(folder)]))
 
 
 def keys(output_format: OutputFormat) -> None:
@@ -86,25 +77,19 @@ def keys(output_format: OutputFormat) -> None:
 
     keymap = resolve(load().keys)
     if output_format == "json":
-        output.write_json(
+        fields = [
             {
-                "keys": [
-                    {
-                        "id": entry.id,
-                        "keys": names_of(keymap.keys[entry.id]),
-                        "default": names_of(entry.keys),
-                        "does": entry.description,
-                        "where": entry.scope,
-                    }
-                    for entry in catalogue()
-                ]
+                "id": one.id,
+                "keys": names_of(keymap.keys[one.id]),
+                "default": names_of(one.keys),
+                "does": one.description,
+                "where": one.scope,
             }
-        )
+            for one in catalogue()
+        ]
+        output.write_json({"keys": fields})
         return
-    rows = [
-        (entry.id, keymap.shown(entry.id) or NO_KEY, translated(KEY, entry.description))
-        for entry in catalogue()
-    ]
+    rows = [(one.id, keymap.shown(one.id) or NO_KEY, translated(KEY, one.description)) for one in catalogue()]
     output.write(output.table(rows) + "\n")
     for problem in keymap.problems:
         output.notice(localised(problem))
@@ -119,12 +104,8 @@ def _idle_patterns(config: Config) -> list[str]:
 
 
 def _missing_variables(config: Config) -> list[str]:
-    named = [
-        (f"backends.{backend.name}.token_env", backend.token_env) for backend in config.backends.values()
-    ] + [
-        (f"providers.{provider.name}.api_key_env", provider.api_key_env)
-        for provider in config.providers.values()
-    ]
+    named = [(f"backends.{one.name}.token_env", one.token_env) for one in config.backends.values()]
+    named += [(f"providers.{one.name}.api_key_env", one.api_key_env) for one in config.providers.values()]
     for server in config.mcp.values():
         named += [(f"mcp.{server.name}.token_env", server.token_env)]
         named += [(f"mcp.{server.name}.env_from", variable) for variable in server.env_from]

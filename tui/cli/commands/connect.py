@@ -33,9 +33,7 @@ DEMO_ADVICE = "set up a provider with agent-tui models setup, or name it: --prov
 
 @asynccontextmanager
 async def rooms_client(server: Server) -> AsyncGenerator[RoomsClient, None]:
-    """Yield a client of ``server`` and close it at the end; raises ``ConfigError`` for an unusable
-    address.
-    """
+    """Yield a client of ``server``, closed at the end; raises ``ConfigError`` for an unusable address."""
     async with Net(server.url, token=server.token, timeout=server.timeout) as net:
         yield RoomsClient(net, server.paths)
 
@@ -84,9 +82,7 @@ def tell_demo(speakers: Iterable[AgentInfo | ConversationInfo], *, embedded: boo
 
 
 async def default_provider(client: Conversations[Any]) -> str | None:
-    """Return the default provider, ``None`` if the server does not say; raises ``ConfigError`` if it is the
-    demo model.
-    """
+    """Return the default provider, ``None`` if unknown; raises ``ConfigError`` if it is the demo model."""
     try:
         listed = await client.backend.providers()
     except NotOffered:
@@ -106,9 +102,7 @@ async def create(client: RoomsClient, new: NewRoom, *, embedded: bool) -> RoomIn
     is_named = bool(provider) or all(agent.provider for agent in new.agents or [FileAgent()])
     if new.strict and not is_named:
         provider = await default_provider(client)
-    fields: dict[str, Any] = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in new.values.items()
-    }
+    fields: dict[str, Any] = dict(new.values)
     if new.agents is not None:
         fields["agents"] = [_agent(agent, provider) for agent in new.agents]
     if provider:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from operator import attrgetter
 from typing import Final
 
@@ -15,21 +14,7 @@ from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.chat_encode import conversation_fields
 from tui.cli import output
-from tui.cli.commands import connect
-from tui.cli.commands.asking import (
-    MAX_NAME_CHARACTERS,
-    CommandKind,
-    asked,
-    budget,
-    delete_one,
-    listed,
-    of_one,
-    print_one,
-    short_ids,
-    show_one,
-    spent,
-    standing,
-)
+from tui.cli.commands import asking, connect
 from tui.cli.output import OutputFormat
 from tui.lists.order import ago, by_activity
 from tui.live.texts import model_name
@@ -46,35 +31,33 @@ _MARKS: Final = str.maketrans("", "", "\2\3")  # around the matches of a search
 
 
 def list_conversations(source: Source, archived: bool, output_format: OutputFormat) -> None:
-    """Print the conversations, in the order of the screen; as JSON the body of ``GET /api/conversations`` as
-    it was answered.
-    """
+    """Print the conversations in the order of the screen; as JSON the body of ``GET /api/conversations``."""
     if output_format == "json":
         which = {"archived": "1"} if archived else None
-        output.write_json(asked(source, connect.chat_client, lambda client: client.listed_raw(which)))
+        output.write_json(CONVERSATIONS.ask(source, lambda client: client.listed_raw(which)))
         return
-    everything = asked(source, connect.chat_client, lambda client: client.listed(archived=True))
+    everything = CONVERSATIONS.ask(source, lambda client: client.listed(archived=True))
     short = _short(everything)
     wanted = [conversation for conversation in everything if archived or not conversation.archived]
     rows = [_row(conversation, short) for conversation in sorted(wanted, key=by_activity)]
-    listed(HEAD, rows, NO_CONVERSATIONS)
+    asking.listed(HEAD, rows, NO_CONVERSATIONS)
 
 
 def search(source: Source, wanted: str, limit: int, output_format: OutputFormat) -> None:
     """Print the messages that contain ``wanted``, newest first; as JSON the body of ``GET /api/search``."""
     if output_format == "json":
-        output.write_json(asked(source, connect.chat_client, lambda client: client.search_raw(wanted, limit)))
+        output.write_json(CONVERSATIONS.ask(source, lambda client: client.search_raw(wanted, limit)))
         return
 
     async def find(client: ChatClient) -> tuple[list[Hit], Mapping[str, str]]:
         hits = read_all(Hit, await client.search_raw(wanted, limit), "hits")
         return hits, await ids_of_conversations(client) if hits else {}
 
-    hits, short = asked(source, connect.chat_client, find)
+    hits, short = CONVERSATIONS.ask(source, find)
     if any(hit.kind == "room" for hit in hits):
         with suppress(AgentTuiError):  # not every server of chats lists rooms
-            rooms = asked(source, connect.rooms_client, lambda client: client.listed())
-            short = {**short, **short_ids([(room.id, room.name) for room in rooms])}
+            rooms = asking.asked(source, connect.rooms_client, lambda client: client.listed())
+            short = {**short, **asking.short_ids([(room.id, room.name) for room in rooms])}
     if hits:
         output.say("\n\n".join(_found(hit, short) for hit in hits))
     else:
@@ -83,8 +66,8 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
 
 def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> None:
     """Give a conversation another title."""
-    renamed = of_one(source, CONVERSATIONS, wanted, lambda client, id_: client.change(id_, title=title))
-    print_one(f"renamed {CONVERSATIONS.called(renamed)}", conversation_fields(renamed), output_format)
+    renamed = CONVERSATIONS.of_one(source, wanted, lambda client, id_: client.change(id_, title=title))
+    asking.print_one(f"renamed {CONVERSATIONS.called(renamed)}", conversation_fields(renamed), output_format)
 
 
 async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
@@ -96,13 +79,13 @@ async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
 
 
 def _short(conversations: Sequence[ConversationInfo]) -> Mapping[str, str]:
-    return short_ids([(conversation.id, conversation.title) for conversation in conversations])
+    return asking.short_ids([(conversation.id, conversation.title) for conversation in conversations])
 
 
 def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str, ...]:
     return (
         short[conversation.id],
-        inert_line(conversation.title, MAX_NAME_CHARACTERS) or UNTITLED,
+        inert_line(conversation.title, asking.MAX_NAME_CHARACTERS) or UNTITLED,
         _status(conversation),
         model_name(conversation.model, conversation.provider_id),
         count(conversation.tokens),
@@ -112,7 +95,7 @@ def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str,
 
 def _status(conversation: ConversationInfo) -> str:
     status = f"{conversation.status}, archived" if conversation.archived else conversation.status
-    return standing(conversation, status)
+    return asking.standing(conversation, status)
 
 
 def _described(conversation: ConversationInfo) -> str:
@@ -129,8 +112,8 @@ def _described(conversation: ConversationInfo) -> str:
         ("thinking", {True: say("fact.on"), False: say("fact.off"), None: ""}[conversation.thinking_enabled]),
         ("tools", default if tools is None else list_of(tools) or say("fact.none")),
         ("folder", conversation.workspace),
-        ("budget", budget(conversation)),
-        ("used", spent(conversation.tokens, conversation.cost)),
+        ("budget", asking.budget(conversation)),
+        ("used", asking.spent(conversation.tokens, conversation.cost)),
         ("last message", conversation.last_words),
         ("made", ago(conversation.created_at)),
         ("changed", ago(conversation.updated_at)),
@@ -140,15 +123,15 @@ def _described(conversation: ConversationInfo) -> str:
 
 def _found(hit: Hit, short: Mapping[str, str]) -> str:
     id_ = short.get(hit.conversation_id, hit.conversation_id)
-    title = inert_line(hit.title, MAX_NAME_CHARACTERS) or UNTITLED
+    title = inert_line(hit.title, asking.MAX_NAME_CHARACTERS) or UNTITLED
     kind = localised("room") if hit.kind == "room" else ""
     about = (inert_line(id_), title, kind, localised(inert_line(hit.role)), ago(hit.created_at))
     words = inert_line(hit.snippet.translate(_MARKS), MAX_SNIPPET_CHARACTERS)
     return f"{'  '.join(text for text in about if text)}\n  {words}"
 
 
-CONVERSATIONS: Final = CommandKind(
+CONVERSATIONS: Final = asking.CommandKind(
     connect.chat_client, connect.conversation_id, attrgetter("title"), _described, conversation_fields
 )
-show: Final = partial(show_one, CONVERSATIONS)
-delete: Final = partial(delete_one, CONVERSATIONS)
+show: Final = CONVERSATIONS.show
+delete: Final = CONVERSATIONS.delete

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from operator import attrgetter
 from typing import Final
 
@@ -11,22 +10,7 @@ from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms_encode import room_fields
 from tui.cli import output
-from tui.cli.commands import connect
-from tui.cli.commands.asking import (
-    MAX_NAME_CHARACTERS,
-    CommandKind,
-    asked,
-    budget,
-    delete_one,
-    listed,
-    of_one,
-    print_one,
-    short_ids,
-    show_one,
-    spent,
-    standing,
-    status_of,
-)
+from tui.cli.commands import asking, connect
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.output import OutputFormat
 from tui.lists.order import ago, by_activity
@@ -40,34 +24,32 @@ NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui 
 
 
 def list_rooms(source: Source, output_format: OutputFormat) -> None:
-    """Print the rooms, in the order of the screen; as JSON the body of ``GET /api/rooms`` as it was
-    answered.
-    """
+    """Print the rooms in the order of the screen; as JSON the body of ``GET /api/rooms``."""
     if output_format == "json":
-        output.write_json(asked(source, connect.rooms_client, lambda client: client.listed_raw()))
+        output.write_json(ROOMS.ask(source, lambda client: client.listed_raw()))
     else:
-        rooms = asked(source, connect.rooms_client, lambda client: client.listed())
-        short = short_ids([(room.id, room.name) for room in rooms])
-        listed(HEAD, [_row(room, short) for room in sorted(rooms, key=by_activity)], NO_ROOMS)
+        rooms = ROOMS.ask(source, lambda client: client.listed())
+        short = asking.short_ids([(room.id, room.name) for room in rooms])
+        asking.listed(HEAD, [_row(room, short) for room in sorted(rooms, key=by_activity)], NO_ROOMS)
 
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> None:
     """Make a room and print its id."""
     embedded = not isinstance(source, Server)
-    room = asked(source, connect.rooms_client, lambda client: connect.create(client, new, embedded=embedded))
-    print_one(inert_line(room.id), room_fields(room), output_format)
+    room = ROOMS.ask(source, lambda client: connect.create(client, new, embedded=embedded))
+    asking.print_one(inert_line(room.id), room_fields(room), output_format)
 
 
 def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> None:
     """Pause a room and print its answer; a room that is not running stays as it is."""
-    room = of_one(source, ROOMS, wanted, lambda client, room_id: client.pause(room_id))
+    room = ROOMS.of_one(source, wanted, lambda client, room_id: client.pause(room_id))
     # The answer may come before the words are interrupted: "paused" is only said about a paused room.
     _status_told(room, "pausing" if room.status == "running" else room.status, output_format)
 
 
 def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> None:
     """Resume a room; raises ``Refused`` for one that is completed or was never started."""
-    room = of_one(source, ROOMS, wanted, lambda client, room_id: client.resume(room_id))
+    room = ROOMS.of_one(source, wanted, lambda client, room_id: client.resume(room_id))
     _status_told(room, room.status, output_format)
 
 
@@ -75,13 +57,13 @@ def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> Non
 
 
 def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> None:
-    print_one(f"{ROOMS.called(room)}: {inert_line(status)}", room_fields(room), output_format)
+    asking.print_one(f"{ROOMS.called(room)}: {inert_line(status)}", room_fields(room), output_format)
 
 
 def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
-    name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
+    name = inert_line(room.name or room.task, asking.MAX_NAME_CHARACTERS)
     rounds = f"{room.current_round}/{room.max_rounds}"
-    status = standing(room, room.status)
+    status = asking.standing(room, room.status)
     return short[room.id], name, status, rounds, str(len(room.agents)), ago(room.updated_at)
 
 
@@ -90,11 +72,11 @@ def _described(room: RoomInfo) -> str:
         ("id", room.id),
         ("name", room.name),
         ("task", room.task),
-        ("status", standing(room, status_of(room))),
+        ("status", asking.standing(room, asking.status_of(room))),
         ("mode", said(f"export.is.{room.execution_mode}") or room.execution_mode),
         ("round", say("export.round.of", round=room.current_round, most=room.max_rounds)),
-        ("used", spent(room.tokens, room.cost)),
-        ("budget", budget(room)),
+        ("used", asking.spent(room.tokens, room.cost)),
+        ("budget", asking.budget(room)),
         ("events", count(room.last_event_id)),
         ("made", ago(room.created_at)),
         ("changed", ago(room.updated_at)),
@@ -109,6 +91,8 @@ def _spoken_for(agent: AgentInfo) -> str:
     return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
 
 
-ROOMS: Final = CommandKind(connect.rooms_client, connect.room_id, attrgetter("name"), _described, room_fields)
-show_room: Final = partial(show_one, ROOMS)
-delete_room: Final = partial(delete_one, ROOMS)
+ROOMS: Final = asking.CommandKind(
+    connect.rooms_client, connect.room_id, attrgetter("name"), _described, room_fields
+)
+show_room: Final = ROOMS.show
+delete_room: Final = ROOMS.delete

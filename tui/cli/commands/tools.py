@@ -69,9 +69,7 @@ def list_rules(source: Source, output_format: OutputFormat) -> None:
 
 
 def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> None:
-    """Restore a suspended rule; raises as ``forget_rule``, and ``ConfigError`` for a rule that is not
-    suspended.
-    """
+    """Restore a suspended rule; raises as ``forget_rule``, and ``ConfigError`` if it is not suspended."""
 
     async def confirm(client: ChatClient) -> ToolRule:
         rule = _find(await client.backend.rules(), wanted)
@@ -85,9 +83,7 @@ def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> No
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> None:
-    """Delete the rule with that id, pattern or unique beginning of an id; raises ``NotFound`` if there is
-    none.
-    """
+    """Delete the rule with that id, beginning of an id, or pattern; raises ``NotFound`` if there is none."""
 
     async def forget(client: ChatClient) -> ToolRule:
         rule = _find(await client.backend.rules(), wanted)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from rich.cells import cell_len
 
@@ -21,7 +23,6 @@ Status = Literal["ok", "warning", "failed", "skipped"]
 MOUNTS: Final = Path("/proc/self/mounts")
 MAX_DETAIL_CHARACTERS: Final = 500
 MAX_ERROR_CHARACTERS: Final = 300
-STATUSES: Final[tuple[Status, ...]] = ("ok", "warning", "failed", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class Check:
     """The result for one thing, and the ``fix``; a person reads ``told``, if any, instead of ``detail``."""
 
     id: str
-    status: Status
     title: str
+    status: Status
     detail: str = ""
     fix: str = ""
     told: str = ""
@@ -66,10 +67,9 @@ class Surroundings:
     def here(cls) -> Surroundings:
         """Return the surroundings of this process."""
         size = shutil.get_terminal_size() if os.isatty(1) else None
-        try:
+        mounts = ""
+        with suppress(OSError):
             mounts = MOUNTS.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            mounts = ""
         return cls(dict(os.environ), config_path(), data_path(), size, mounts)
 
 
@@ -85,11 +85,8 @@ def run(as_json: bool) -> int:
         output.write_json({"ok": ok, "checks": [check.fields() for check in found]})
     elif ok:
         warnings = sum(check.status == "warning" for check in found)
-        output.say(
-            localised(
-                "nothing failed, 1 warning" if warnings == 1 else f"nothing failed, {warnings} warnings"
-            )
-        )
+        told = "nothing failed, 1 warning" if warnings == 1 else f"nothing failed, {warnings} warnings"
+        output.say(localised(told))
     if not ok:
         failed = sum(not check.ok for check in found)
         output.complain(f"{failed} of {len(found)} checks failed")
@@ -98,29 +95,33 @@ def run(as_json: bool) -> int:
 
 def checks(here: Surroundings) -> Iterator[Check]:
     """Yield every check as soon as it is done."""
-    # Lazy: these need parts of the screens, SQLite and the network.
-    from tui.cli.doctor import machine as doctor_machine
-    from tui.cli.doctor import servers as doctor_servers
-    from tui.cli.doctor import terminal as doctor_terminal
-    from tui.cli.doctor import voice as doctor_voice
+    from tui.cli.doctor import machine, servers, terminal, voice  # lazy: they need screens, SQLite, network
 
-    yield from doctor_terminal.checks(here)
-    check, config = doctor_machine.config(here)
+    yield from terminal.checks(here)
+    check, config = machine.config(here)
     yield check
-    yield from doctor_machine.checks(here)
-    yield from doctor_servers.checks(here, config)
-    yield from doctor_voice.checks(here, config)
+    yield from machine.checks(here)
+    yield from servers.checks(here, config)
+    yield from voice.checks(here, config)
 
 
 def lines(check: Check) -> list[str]:
     """Return the lines about a check for a person."""
-    about = check.told or check.detail
-    told = localised(inert_line(about, MAX_DETAIL_CHARACTERS))
-    signs = {status: say(f"doctor.{status}") for status in STATUSES}
+    told = localised(inert_line(check.told or check.detail, MAX_DETAIL_CHARACTERS))
+    signs = {status: say(f"doctor.{status}") for status in get_args(Status)}
     space = max(map(cell_len, signs.values())) + 1 - cell_len(signs[check.status])
     title = localised(check.title) + (say("between.detail") + told if told else "")
     found = f"{signs[check.status]}{' ' * space}{title}"
     return [found, f"{'':<10}→ {localised(check.fix)}"] if check.fix else [found]
+
+
+def answered(
+    command: Sequence[str], seconds: float, environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Return what a program answers; raises ``OSError``, ``TimeoutExpired``."""
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, env=environ, check=False
+    )
 
 
 def said(error: object) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,64 +26,61 @@ NETWORK: Final = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "ceph", "gluster",
 
 def config(here: Surroundings) -> tuple[Check, Config | None]:
     """Return the check of the config file, and its contents if it can be read."""
-    title = "config file"
+    check = partial(Check, "config", "config file")
     try:
         read = load(here.config)
         found = problems(read)
     except AgentTuiError as error:
-        return Check("config", "failed", title, str(error), f"edit {here.config}"), None
+        return check("failed", str(error), f"edit {here.config}"), None
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        return Check("config", "warning", title, found[0] + more, "agent-tui config check names all"), read
+        return check("warning", found[0] + more, "agent-tui config check names all"), read
     missing = "" if here.config.exists() else " (no such file: the defaults hold)"
-    return Check("config", "ok", title, f"{here.config}{missing}"), read
+    return check("ok", f"{here.config}{missing}"), read
 
 
 def checks(here: Surroundings) -> Iterator[Check]:
     """Yield the checks of the other files of this user."""
     yield _templates(here)
-    yield _folder(here)
+    yield _folder(here.data)
     yield _file_system(here)
     yield _database(here.data / DATABASE)
 
 
 def _templates(here: Surroundings) -> Check:
+    check = partial(Check, "templates", "agent templates")
     found, warnings = agent_templates.load(here.config.parent / agent_templates.FOLDER)
     if warnings:
         fix = f"mend or remove it in {here.config.parent / agent_templates.FOLDER}"
-        return Check("templates", "warning", "agent templates", warnings[0], fix)
-    return Check("templates", "ok", "agent templates", f"{len(found)}")
+        return check("warning", warnings[0], fix)
+    return check("ok", f"{len(found)}")
 
 
-def _folder(here: Surroundings) -> Check:
+def _folder(data: Path) -> Check:
     """Try to write where the backend will; makes the folder, as the backend would."""
-    title, probe = "data folder", here.data / f".doctor-{os.getpid()}"
+    check, probe = partial(Check, "data.writable", "data folder"), data / f".doctor-{os.getpid()}"
     try:
-        here.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         probe.write_bytes(b"x" * 4096)
         probe.unlink()
-        room = os.statvfs(here.data)
+        free = shutil.disk_usage(data).free
     except OSError as error:
-        detail = f"{here.data}: {error.strerror or error}"
         fix = "make it writable, or name another one: export AGENT_TUI_DATA=FOLDER"
-        return Check("data.writable", "failed", title, detail, fix)
-    free = room.f_bavail * room.f_frsize
+        return check("failed", f"{data}: {error.strerror or error}", fix)
     if free < LEAST_FREE_BYTES:
-        detail = f"{here.data}: {free // 1024**2} MiB are free"
-        return Check("data.writable", "warning", title, detail, "make room on this disk")
-    return Check("data.writable", "ok", title, str(here.data))
+        return check("warning", f"{data}: {free // 1024**2} MiB are free", "make room on this disk")
+    return check("ok", str(data))
 
 
 def _file_system(here: Surroundings) -> Check:
-    title = "file system of the data folder"
+    check = partial(Check, "data.file_system", "file system of the data folder")
     if not here.mounts:
-        return Check("data.file_system", "skipped", title, "this system does not say")
+        return check("skipped", "this system does not say")
     kind = _kind_of(here.data, here.mounts)
     if any(name in kind for name in NETWORK):
-        detail = f"{kind}, over a network: the database may be damaged there"
         fix = "export AGENT_TUI_DATA=FOLDER with a folder on a disk of this machine"
-        return Check("data.file_system", "failed", title, detail, fix)
-    return Check("data.file_system", "ok", title, kind)
+        return check("failed", f"{kind}, over a network: the database may be damaged there", fix)
+    return check("ok", kind)
 
 
 def _kind_of(folder: Path, mounts: str) -> str:
@@ -101,9 +100,9 @@ def _kind_of(folder: Path, mounts: str) -> str:
 
 def _database(path: Path) -> Check:
     """Check the database with SQLite's own check; never writes to it."""
-    title = "database"
+    check = partial(Check, "database", "database")
     if not os.access(path, os.F_OK):
-        return Check("database", "ok", title, "none yet: it is made when it is needed")
+        return check("ok", "none yet: it is made when it is needed")
     fix = f"keep a copy of {path}, then move it away: a new one is made"
     try:
         opened = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=LOCK_SECONDS)
@@ -112,10 +111,10 @@ def _database(path: Path) -> Check:
             version = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
-            return Check("database", "failed", title, f"{path} is of another program", fix)
-        return Check("database", "failed", title, f"{path}: {error}", "check the file's permissions")
+            return check("failed", f"{path} is of another program", fix)
+        return check("failed", f"{path}: {error}", "check the file's permissions")
     except sqlite3.DatabaseError as error:
-        return Check("database", "failed", title, f"{path}: {error}", fix)
+        return check("failed", f"{path}: {error}", fix)
     if not found or found[0] != "ok":
-        return Check("database", "failed", title, f"{path}: {found[0] if found else 'no answer'}", fix)
-    return Check("database", "ok", title, f"whole, version {version[0] if version else 'unknown'}")
+        return check("failed", f"{path}: {found[0] if found else 'no answer'}", fix)
+    return check("ok", f"whole, version {version[0] if version else 'unknown'}")

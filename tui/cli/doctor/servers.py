@@ -7,6 +7,7 @@ import shutil
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -47,13 +48,14 @@ MAX_PROBLEM_CHARACTERS: Final = 300
 
 def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
     """Yield the checks of servers; without a config only those of our own backend."""
-    check, endpoint = backend_check(here.data)
-    yield check
+    found, endpoint = backend_check(here.data)
+    yield found
+    check = partial(Check, "providers", "models")
     if config is None:
-        yield Check("providers", "skipped", "models", "the config file cannot be used")
+        yield check("skipped", "the config file cannot be used")
         return
     if not config.providers:
-        yield Check("providers", "ok", "models", "the demo model alone")
+        yield check("ok", "the demo model alone")
     for provider in config.providers.values():
         yield provider_check(provider, endpoint)
     yield found_check(found_here(), has_providers=bool(config.providers))
@@ -66,18 +68,18 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
 
 def backend_check(data: Path) -> tuple[Check, runtime.Endpoint | None]:
     """Find the embedded backend, or start it: it ends by itself when it is not used."""
-    title = "backend"
+    check = partial(Check, "backend", "backend")
     try:
         running = runtime.find()
         endpoint = runtime.begin().wait()
     except AgentTuiError as error:
         fix = f"see {data / runtime.LOG_FILE}; agent-tui backend stop ends one that hangs"
-        return Check("backend", "failed", title, str(error), fix), None
+        return check("failed", str(error), fix), None
     how = "runs" if running is not None and running.pid == endpoint.pid else "starts"
     detail = f"{how}, version {endpoint.version}, process {endpoint.pid}"
     if endpoint.version != agent_tui.__version__:
-        return Check("backend", "failed", title, detail, "agent-tui backend stop"), endpoint
-    return Check("backend", "ok", title, detail), endpoint
+        return check("failed", detail, "agent-tui backend stop"), endpoint
+    return check("ok", detail), endpoint
 
 
 # --- models ------------------------------------------------------------------------------------------------
@@ -86,34 +88,33 @@ def backend_check(data: Path) -> tuple[Check, runtime.Endpoint | None]:
 def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) -> Check:
     """Ask the backend for a provider's models; if it cannot list them, check that the provider is there."""
     name = inert_line(provider.name, MAX_NAME_CHARACTERS)
-    check_id, title = f"providers.{name}", f"model {name}"
+    check = partial(Check, f"providers.{name}", f"model {name}")
     if provider.api_key_env and not provider.keyring and not provider.key():
-        detail = f"{provider.api_key_env} is not set in this environment"
         fix = f"export {provider.api_key_env}=KEY, then agent-tui backend stop"
-        return Check(check_id, "failed", title, detail, fix)
+        return check("failed", f"{provider.api_key_env} is not set in this environment", fix)
     if endpoint is None:
-        return _connects(provider, check_id, title)
+        return _connects(provider, check)
     try:
         models = asyncio.run(_models(endpoint, provider.name))
     except AgentTuiError as error:
-        return Check(check_id, "failed", title, said(why_failed(error)), _provider_fix(provider, error))
+        return check("failed", said(why_failed(error)), _provider_fix(provider, error))
     if provider.model and models and provider.model not in models:
         there = ", ".join(inert_line(model, MAX_NAME_CHARACTERS) for model in models[:MAX_MODELS_NAMED])
         detail = f'it has no model "{inert_line(provider.model, MAX_NAME_CHARACTERS)}"'
-        return Check(check_id, "failed", title, detail, f"name another one in the config file: {there}")
+        return check("failed", detail, f"name another one in the config file: {there}")
     found = f"{len(models)} {'model' if len(models) == 1 else 'models'}"
-    return Check(check_id, "ok", title, found, told=say_count("doctor.models", len(models)))
+    return check("ok", found, told=say_count("doctor.models", len(models)))
 
 
 def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
     """Name the models on this machine that are not set up, and say how to accept them."""
-    title = "models found here"
+    check = partial(Check, "models.found", "models found here")
     if not found:
-        return Check("models.found", "ok", title, "none that are not set up")
-    fix = ACCEPT if has_providers else ACCEPT_FIRST
+        return check("ok", "none that are not set up")
     names = list_of(one.text for one in found)
     detail = f"{named(found)}: not used until you accept"
-    return Check("models.found", "ok", title, detail, fix, detail.replace(named(found), names))
+    fix = ACCEPT if has_providers else ACCEPT_FIRST
+    return check("ok", detail, fix, detail.replace(named(found), names))
 
 
 async def _models(endpoint: runtime.Endpoint, name: str) -> list[str]:
@@ -123,23 +124,22 @@ async def _models(endpoint: runtime.Endpoint, name: str) -> list[str]:
     return [model.id for model in read_models(answer)]
 
 
-def _connects(provider: ProviderConfig, check_id: str, title: str) -> Check:
+def _connects(provider: ProviderConfig, check: partial[Check]) -> Check:
     try:
         parts = urlsplit(provider.base_url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        host = parts.hostname or ""
-        if host:
-            socket.create_connection((host, port), CONNECT_SECONDS).close()
+        if parts.hostname:
+            socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         fix = f"start it, or mend providers.{provider.name}.base_url"
-        return Check(check_id, "failed", title, f"nobody answers: {why}", fix)
-    return Check(check_id, "ok", title, "somebody answers; its models were not asked for")
+        return check("failed", f"nobody answers: {why}", fix)
+    return check("ok", "somebody answers; its models were not asked for")
 
 
 def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
     where = f"providers.{inert_line(provider.name, MAX_NAME_CHARACTERS)}"
-    if isinstance(error, Unauthorized) or (isinstance(error, Refused) and error.status in (401, 403)):
+    if _refuses_key(error):
         return f"put the right key into {provider.api_key_env or where}, then agent-tui backend stop"
     if isinstance(error, Refused) and error.status == CONFLICT:
         return f"agent-tui models setup, or name a variable that holds the key: {where}.api_key_env"
@@ -148,28 +148,32 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
     return f"start it, or mend {where}.base_url"
 
 
+def _refuses_key(error: AgentTuiError) -> bool:
+    return isinstance(error, Unauthorized) or (isinstance(error, Refused) and error.status in (401, 403))
+
+
 # --- servers of tools --------------------------------------------------------------------------------------
 
 
 def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence[ToolServer] | None) -> Check:
     """Check what an MCP server needs, and its state (``servers`` ``None``: the backend does not say)."""
-    check_id, title, where = f"mcp.{server.name}", f"tools {server.name}", f"mcp.{server.name}"
+    where = f"mcp.{server.name}"
+    check = partial(Check, where, f"tools {server.name}")
     if server.token_env and not environ.get(server.token_env):
-        detail = f"{server.token_env} is not set in this environment"
         fix = f"export {server.token_env}=TOKEN, then agent-tui backend stop"
-        return Check(check_id, "failed", title, detail, fix)
+        return check("failed", f"{server.token_env} is not set in this environment", fix)
     if server.command and not shutil.which(server.command, path=environ.get("PATH", "")):
         detail = f"there is no command {inert_line(server.command, MAX_NAME_CHARACTERS)}"
-        return Check(check_id, "failed", title, detail, f"install it, or mend {where}.command")
+        return check("failed", detail, f"install it, or mend {where}.command")
     found = next((one for one in servers or () if one.name == server.name), None)
     if found is None:
-        return Check(check_id, "skipped", title, "the backend does not say how it stands")
+        return check("skipped", "the backend does not say how it stands")
     detail, fix = (inert_line(text, MAX_PROBLEM_CHARACTERS) for text in (found.problem, found.fix))
     if found.status != "ready":
-        return Check(check_id, "failed", title, detail or "it is still starting", fix)
+        return check("failed", detail or "it is still starting", fix)
     if found.problem:
-        return Check(check_id, "warning", title, detail, fix)
-    return Check(check_id, "ok", title, f"{found.tools} {'tool' if found.tools == 1 else 'tools'}")
+        return check("warning", detail, fix)
+    return check("ok", f"{found.tools} {'tool' if found.tools == 1 else 'tools'}")
 
 
 def _tool_servers(endpoint: runtime.Endpoint) -> list[ToolServer] | None:
@@ -189,26 +193,24 @@ def _tool_servers(endpoint: runtime.Endpoint) -> list[ToolServer] | None:
 def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
     """Ask one of the config file's other servers."""
     name = inert_line(backend.name, MAX_NAME_CHARACTERS)
-    check_id, title = f"backends.{name}", f"server {name}"
+    check = partial(Check, f"backends.{name}", f"server {name}")
     token = environ.get(backend.token_env, "") or backend.token
     if backend.token_env and not token:
         detail = f"{backend.token_env} is not set in this environment"
-        return Check(check_id, "failed", title, detail, f"export {backend.token_env}=TOKEN")
+        return check("failed", detail, f"export {backend.token_env}=TOKEN")
     try:
-        detail = asyncio.run(_asked(backend, token))
+        return check("ok", asyncio.run(_asked(backend, token)))
     except AgentBusy as error:
-        return Check(check_id, "ok", title, f"it answers; {said(error)}")
-    except (Unauthorized, Refused) as error:
-        if not isinstance(error, Unauthorized) and error.status not in (401, 403):
-            return Check(check_id, "ok", title, "it answers")
+        return check("ok", f"it answers; {said(error)}")
+    except Refused as error:
+        if not _refuses_key(error):
+            return check("ok", "it answers")
         fix = f"put the right token into {backend.token_env or f'backends.{name}.token'}"
-        return Check(check_id, "failed", title, "the token is refused", fix)
+        return check("failed", "the token is refused", fix)
     except TransportError as error:
-        return Check(check_id, "failed", title, said(error), f"start it, or mend backends.{name}.url")
+        return check("failed", said(error), f"start it, or mend backends.{name}.url")
     except AgentTuiError as error:
-        fix = f"mend backends.{name}.url or .kind"
-        return Check(check_id, "failed", title, said(error), fix)
-    return Check(check_id, "ok", title, detail)
+        return check("failed", said(error), f"mend backends.{name}.url or .kind")
 
 
 async def _asked(backend: BackendConfig, token: str) -> str:

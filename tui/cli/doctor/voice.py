@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Final
@@ -47,7 +47,7 @@ from agent_tui.voice_parts import (
     stamp_of,
     voice_folder,
 )
-from tui.cli.doctor.checks import Check, Status, Surroundings, said
+from tui.cli.doctor.checks import Check, Status, Surroundings, answered, said
 
 LIBRARIES: Final = ("livekit", "livekit-api", "livekit-protocol", "sounddevice", "numpy")
 OLDEST_SERVER: Final = (1, 12)  # the oldest one whose session protocol is known to work
@@ -56,6 +56,9 @@ SETUP: Final = "agent-tui voice setup"
 ANEW: Final = f"{SETUP} --remove, then {SETUP}"
 BUNDLED: Final = ("tiny.en", "en_US-joe-medium")  # the models for hearing and speaking in the packages
 VALIDATE_PATH: Final = "rtc/validate"  # LiveKit: 200 "success" for a token that could join, else 401
+
+_SERVER: Final = partial(Check, "voice.server", "LiveKit server")
+_TOKEN: Final = partial(Check, "voice.token", "LiveKit token")
 
 
 def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
@@ -68,8 +71,8 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
         yield wsl(os.uname().release, missing, has_sound=WSLG_SERVER.exists())
     yield network(missing, is_there=has_interface())
     if config is None:
-        yield Check("voice.server", "skipped", "LiveKit server", "the config file cannot be used")
-        yield Check("voice.token", "skipped", "LiveKit token", "the config file cannot be used")
+        yield _SERVER("skipped", "the config file cannot be used")
+        yield _TOKEN("skipped", "the config file cannot be used")
     else:
         yield from livekit(here, config.voice, missing)
     yield agent(here.data, missing)
@@ -90,65 +93,61 @@ def is_used(here: Surroundings, config: Config | None) -> bool:
 
 def libraries(names: Iterable[str] = LIBRARIES) -> Check:
     """Check the program's own libraries for voice, without loading them."""
-    title, found = "voice libraries", {}
+    check = partial(Check, "voice.libraries", "voice libraries")
+    found = []
     for name in names:
         try:
-            found[name] = metadata.version(name)
+            found.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
-            return Check("voice.libraries", "failed", title, f"{name} is missing", "install agent-tui again")
-    return Check("voice.libraries", "ok", title, ", ".join(f"{name} {is_}" for name, is_ in found.items()))
+            return check("failed", f"{name} is missing", "install agent-tui again")
+    return check("ok", ", ".join(found))
 
 
 def sound(missing: Status) -> Iterator[Check]:
     """Check PortAudio, a sound server, a microphone and a speaker."""
     for one in asyncio.run(check_sound()):
-        check_id = f"voice.{one.name.replace(' ', '_')}"
-        if one.is_ok:
-            yield Check(check_id, "ok", one.name, one.found)
-        else:
-            yield Check(check_id, missing, one.name, one.problem, one.fix)
+        check = partial(Check, f"voice.{one.name.replace(' ', '_')}", one.name)
+        yield check("ok", one.found) if one.is_ok else check(missing, one.problem, one.fix)
 
 
 def runtime_folder(environ: Mapping[str, str], missing: Status) -> Check:
     """Check ``XDG_RUNTIME_DIR``, by which the sound server is found."""
-    check_id, title = "voice.runtime_folder", "XDG_RUNTIME_DIR"
+    check = partial(Check, "voice.runtime_folder", "XDG_RUNTIME_DIR")
     if environ.get("PULSE_SERVER"):
-        return Check(check_id, "ok", title, "not needed: PULSE_SERVER names the sound server")
+        return check("ok", "not needed: PULSE_SERVER names the sound server")
     fix = "export XDG_RUNTIME_DIR=/run/user/$(id -u)"
     folder = environ.get("XDG_RUNTIME_DIR", "")
     if not folder:
-        return Check(check_id, missing, title, "not set: the sound server is found through it", fix)
+        return check(missing, "not set: the sound server is found through it", fix)
     try:
         owner = Path(folder).stat().st_uid
     except OSError as error:
-        return Check(check_id, missing, title, f"{folder}: {error.strerror or error}", fix)
+        return check(missing, f"{folder}: {error.strerror or error}", fix)
     if owner != os.getuid():
-        return Check(check_id, missing, title, f"{folder} is another user's: sound servers refuse it", fix)
-    return Check(check_id, "ok", title, folder)
+        return check(missing, f"{folder} is another user's: sound servers refuse it", fix)
+    return check("ok", folder)
 
 
 def wsl(release: str, missing: Status, *, has_sound: bool) -> Check:
     """Check sound under Windows; ``release`` is Linux's, ``has_sound`` says whether WSLg offers a server."""
-    check_id, title = "voice.wsl", "WSL"
+    check = partial(Check, "voice.wsl", "WSL")
     if "microsoft" not in release.lower():
-        return Check(check_id, "ok", title, "this is not WSL")
+        return check("ok", "this is not WSL")
     if "wsl2" not in release.lower():
-        fix = 'in Windows: "wsl --set-version DISTRIBUTION 2"'
-        return Check(check_id, missing, title, "WSL 1 has no sound", fix)
+        return check(missing, "WSL 1 has no sound", 'in Windows: "wsl --set-version DISTRIBUTION 2"')
     if not has_sound:
-        detail = "WSLg, which brings sound, is not there"
-        return Check(check_id, missing, title, detail, 'in Windows: "wsl --update"')
-    return Check(check_id, "ok", title, "WSL 2 with WSLg")
+        return check(missing, "WSLg, which brings sound, is not there", 'in Windows: "wsl --update"')
+    return check("ok", "WSL 2 with WSLg")
 
 
 def network(missing: Status, *, is_there: bool) -> Check:
     """Check that WebRTC has an interface to use."""
-    title = "network interface"
+    check = partial(Check, "voice.network", "network interface")
     if is_there:
-        return Check("voice.network", "ok", title)
+        return check("ok")
     detail = "only loopback, and WebRTC needs another one, also within this machine"
     fix = "connect a network; until then agent-tui voice uses a local session without LiveKit"
-    return Check("voice.network", missing, title, detail, fix)
+    return check(missing, detail, fix)
 
 
 # --- LiveKit -----------------------------------------------------------------------------------------------
@@ -159,79 +158,66 @@ def livekit(here: Surroundings, voice: VoiceConfig, missing: Status) -> Iterator
     try:
         named = named_livekit(voice, environ=here.environ)
     except ConfigError as error:
-        fix = error.detail or f"correct [voice] in {here.config}"
-        yield Check("voice.server", "skipped", "LiveKit server", "not asked without a token")
-        yield Check("voice.token", "failed", "LiveKit token", said(error.title), fix)
+        yield _SERVER("skipped", "not asked without a token")
+        yield _TOKEN("failed", said(error.title), error.detail or f"correct [voice] in {here.config}")
         return
     if named is not None:
         yield from named_server(named, voice, here.environ)
         return
     yield own_server(here.data, missing)
-    yield Check("voice.token", "ok", "LiveKit token", "from the backend, which runs the server")
+    yield _TOKEN("ok", "from the backend, which runs the server")
 
 
 def own_server(data: Path, missing: Status) -> Check:
     """Ask the livekit-server that the backend would run for its version."""
-    check_id, title = "voice.server", "LiveKit server"
     found = located_server(data)
     if found is None:
         detail = "no livekit-server: agent-tui voice uses a local session, without a LiveKit room"
-        return Check(check_id, missing, title, detail, SETUP)
+        return _SERVER(missing, detail, SETUP)
     program, source = found
-    fix = {
-        SERVER_VARIABLE: f"correct or unset {SERVER_VARIABLE}",
-        "PATH": f"replace {program}",
-    }.get(source, ANEW)
+    fixes = {SERVER_VARIABLE: f"correct or unset {SERVER_VARIABLE}", "PATH": f"replace {program}"}
+    fix = fixes.get(source, ANEW)
     try:
-        done = subprocess.run(
-            [program, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=ANSWER_SECONDS,
-            check=False,
-        )
+        done = answered([str(program), "--version"], ANSWER_SECONDS)
     except OSError as error:
-        return Check(check_id, "failed", title, f"{program}: {error.strerror or error}", fix)
+        return _SERVER("failed", f"{program}: {error.strerror or error}", fix)
     except subprocess.TimeoutExpired:
-        return Check(check_id, "failed", title, f"{program} does not say its version", fix)
+        return _SERVER("failed", f"{program} does not say its version", fix)
     version = re.search(rb"version (\d+)\.(\d+)\.\d+\S*", done.stdout)
     if done.returncode != 0 or version is None:
-        return Check(check_id, "failed", title, f"{program} is no livekit-server", fix)
+        return _SERVER("failed", f"{program} is no livekit-server", fix)
     detail = f"{version[0].decode('ascii', 'replace')}, {program}"
     if (int(version[1]), int(version[2])) < OLDEST_SERVER:
         oldest = ".".join(map(str, OLDEST_SERVER))
-        return Check(check_id, "warning", title, f"{detail}: older than {oldest}", fix)
-    return Check(check_id, "ok", title, detail)
+        return _SERVER("warning", f"{detail}: older than {oldest}", fix)
+    return _SERVER("ok", detail)
 
 
 def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str]) -> Iterator[Check]:
     """Get a token as ``agent-tui voice`` would, and ask the server whether it is accepted."""
-    server = Check("voice.server", "ok", "LiveKit server", shown_url(named.url or named.token_url))
-    source, mend_token = _source(named, environ)
-    token = Check("voice.token", "ok", "LiveKit token", source)
+    detail, mend_token = _source(named, environ)
     try:
         url, text = asyncio.run(_ticket(named, voice, environ))
     except AgentTuiError as error:
-        yield replace(server, status="skipped", detail="not asked without a token")
-        yield replace(token, status="failed", detail=f"{token.detail}: {said(error)}", fix=mend_token)
+        yield _SERVER("skipped", "not asked without a token")
+        yield _TOKEN("failed", f"{detail}: {said(error)}", mend_token)
         return
-    server = replace(server, detail=shown_url(url))
-    where = URL_VARIABLE if environ.get(URL_VARIABLE) else "[voice] url"
+    server = shown_url(url)
     try:
         asyncio.run(_validated(url, text, environ))
     except Unauthorized:
-        yield server
-        yield replace(token, status="failed", detail=f"{token.detail}: the server refuses it", fix=mend_token)
-        return
+        yield _SERVER("ok", server)
+        yield _TOKEN("failed", f"{detail}: the server refuses it", mend_token)
     except AgentTuiError as error:
         is_away = isinstance(error, TransportError)
-        detail = f"{server.detail}: {error.title if is_away else 'that is no LiveKit server'}"
+        where = URL_VARIABLE if environ.get(URL_VARIABLE) else "[voice] url"
+        why = error.title if is_away else "that is no LiveKit server"
         fix = f"start it, or correct {where}" if is_away else f"correct {where}"
-        yield replace(server, status="failed", detail=detail, fix=fix)
-        yield replace(token, status="skipped", detail=f"{token.detail}; nobody to ask")
-        return
-    yield server
-    yield token
+        yield _SERVER("failed", f"{server}: {why}", fix)
+        yield _TOKEN("skipped", f"{detail}; nobody to ask")
+    else:
+        yield _SERVER("ok", server)
+        yield _TOKEN("ok", detail)
 
 
 def _source(named: LiveKit, environ: Mapping[str, str]) -> tuple[str, str]:
@@ -274,42 +260,41 @@ async def _validated(url: str, token: str, environ: Mapping[str, str]) -> None:
 
 def agent(data: Path, missing: Status) -> Check:
     """Check the Python for our agent, and whether it is of this version."""
-    check_id, title = "voice.agent", "voice agent"
+    check = partial(Check, "voice.agent", "voice agent")
     python, kept = find_agent_python(data), voice_folder(data) / "env"
     if python is not None:
         found = sorted(packages_of(python).glob("livekit_agents-*.dist-info"))
         version = found[0].name.removesuffix(".dist-info").partition("-")[2] if found else "of no version"
-        return Check(check_id, "ok", title, f"livekit-agents {version}, {python}")
+        return check("ok", f"livekit-agents {version}, {python}")
     if folder_exists(kept):
         stamp = stamp_of(kept)
         older = f"made by version {stamp or 'unknown'}, not {__version__}"
         why = "its Python is missing" if stamp == __version__ else older
-        return Check(check_id, "failed", title, f"{kept}: {why}", SETUP)
-    return Check(check_id, missing, title, "its libraries are not installed", SETUP)
+        return check("failed", f"{kept}: {why}", SETUP)
+    return check(missing, "its libraries are not installed", SETUP)
 
 
 def models(data: Path, wanted: VoiceAgentConfig, missing: Status) -> Check:
     """Check the offline models for hearing and speaking, and their checksums."""
-    check_id, title = "voice.models", "voice models"
+    check = partial(Check, "voice.models", "voice models")
     kept = voice_folder(data) / "models"
     if wanted.hearing not in ("", BUNDLED[0]) and not file_exists(kept / wanted.hearing / "model.bin"):
-        return _not_there(f"[voice.agent] hearing: {wanted.hearing}", f"--hearing {wanted.hearing}")
+        return _not_there(check, f"[voice.agent] hearing: {wanted.hearing}", f"--hearing {wanted.hearing}")
     own_voice = wanted.voice and not wanted.voice.startswith("espeak") and wanted.voice != BUNDLED[1]
     if own_voice and not any(file.stem == wanted.voice for file in kept.glob("**/*.onnx")):
-        return _not_there(f"[voice.agent] voice: {wanted.voice}", f"--voice {wanted.voice}")
+        return _not_there(check, f"[voice.agent] voice: {wanted.voice}", f"--voice {wanted.voice}")
     python = find_agent_python(data)
     if python is None:
-        return Check(check_id, "skipped", title, "they are installed with the agent")
+        return check("skipped", "they are installed with the agent")
     if not find_models(data):
-        detail = "not installed: agent-tui voice is a typed conversation"
-        return Check(check_id, missing, title, detail, SETUP)
+        return check(missing, "not installed: agent-tui voice is a typed conversation", SETUP)
     if wrong := checked(packages_of(python)):
         is_ours = packages_of(python).is_relative_to(voice_folder(data))
         fix = ANEW if is_ours else "install the extra voice-offline again"
-        return Check(check_id, "failed", title, f"{wrong} is damaged", fix)
-    return Check(check_id, "ok", title, "Whisper tiny.en and Piper joe, both English")
+        return check("failed", f"{wrong} is damaged", fix)
+    return check("ok", "Whisper tiny.en and Piper joe, both English")
 
 
-def _not_there(setting: str, option: str) -> Check:
+def _not_there(check: partial[Check], setting: str, option: str) -> Check:
     detail = f"{inert_line(setting, 200)} is not on this machine"
-    return Check("voice.models", "failed", "voice models", detail, f"{SETUP} {inert_line(option, 200)}")
+    return check("failed", detail, f"{SETUP} {inert_line(option, 200)}")

@@ -15,17 +15,8 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from agent_tui.wire.chat import decode_messages
 from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
-from tui.cli.commands import connect
-from tui.cli.commands.asking import asked
-from tui.cli.export.document import (
-    Document,
-    Exported,
-    export,
-    moment,
-    on_record,
-    spent,
-    state_named,
-)
+from tui.cli.commands.conversations import CONVERSATIONS
+from tui.cli.export.document import Document, Exported, export, moment, on_record, spent, state_named
 from tui.cli.headless.formats import as_told
 from tui.cli.output import PROGRAM
 from tui.live.texts import model_name
@@ -39,11 +30,7 @@ def export_conversation(
     """Write the shown branch of the conversation that ``wanted`` means; raises as ``export_room``, and
     ``ConfigError`` for subtitles of one that was not spoken.
     """
-
-    async def chat_of(client: ChatClient) -> Exported:
-        return await fetch(client, await connect.conversation_id(client, wanted))
-
-    exported = asked(source, connect.chat_client, chat_of)
+    exported = CONVERSATIONS.of_one(source, wanted, fetch)
     if form == "srt" and not _is_spoken(exported):
         raise ConfigError("srt is for voice sessions", f"see {PROGRAM} conversations export --help")
     export(exported, form, out)

@@ -21,8 +21,8 @@ from agent_tui.model.inert import inert
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui.cli import output
-from tui.cli.commands import connect
-from tui.cli.commands.asking import asked, note_line, status_of
+from tui.cli.commands.asking import note_line, status_of
+from tui.cli.commands.rooms import ROOMS
 from tui.live.texts import dollars, model_name, why_cut
 from tui.request import Source
 from tui.room.texts import NAMELESS
@@ -69,14 +69,11 @@ def export_room(
     """Write the room that ``wanted`` means to ``out`` or stdout; raises ``ConfigError`` if the file cannot be
     written, and what the client raises.
     """
-
-    async def settings(client: RoomsClient) -> RoomInfo:
-        return await client.as_known(await connect.room_id(client, wanted))
-
     if form == "toml":
-        deliver(room_file_text(asked(source, connect.rooms_client, settings)), out)
+        room = ROOMS.of_one(source, wanted, lambda client, room_id: client.as_known(room_id))
+        deliver(room_file_text(room), out)
     else:
-        export(asked(source, connect.rooms_client, lambda client: fetch(client, wanted)), form, out)
+        export(ROOMS.of_one(source, wanted, fetch), form, out)
 
 
 def export(exported: Exported, form: Literal["md", "json", "html", "srt"], out: Path | None) -> None:
@@ -100,9 +97,8 @@ def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
     )
 
 
-async def fetch(client: RoomsClient, wanted: str) -> Exported:
-    """Return the document of the room that ``wanted`` means; raises as ``on_record``."""
-    room_id = await connect.room_id(client, wanted)
+async def fetch(client: RoomsClient, room_id: str) -> Exported:
+    """Return the document of a room; raises as ``on_record``."""
     refusal = "this server does not offer what was said in a room"
     room, fields = await on_record(client, room_id, "room", room_fields, refusal)
     return of_room(room, decode_messages(fields["messages"])[0]), fields

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from agent_tui.model.events import Message, Step
 from agent_tui.model.images import is_image
@@ -12,9 +13,7 @@ from tui.screens.words import count, say
 from widgets.markdown.rows import APART
 from widgets.transcript.step_body import fenced, step_body, step_head
 
-TOLD_STATUSES = frozenset(
-    {"asks", "running", "denied", "unknown", "cut", "undone"}
-)  # which a result does not show
+TOLD_STATUSES = ("asks", "running", "denied", "unknown", "cut", "undone")  # which a result does not show
 
 
 def parts(message: Message) -> list[str | FoldedPart]:
@@ -25,15 +24,9 @@ def parts(message: Message) -> list[str | FoldedPart]:
     else:
         summaries = {note.about: note.count for note in message.notes if note.note == "summary"}
         found += _steps(message.steps, summaries)
-    found += [
-        FoldedPart(
-            file.name or say("export.file"),
-            "",
-            facts(file),
-            "" if is_image(file) else _all_of(file.content),
-        )
-        for file in message.attachments
-    ]
+    for file in message.attachments:
+        body = "" if is_image(file) else fenced(file.content, limit=None)
+        found.append(FoldedPart(file.name or say("export.file"), "", facts(file), body))
     return [part for part in found if not isinstance(part, str) or part.strip()]
 
 
@@ -46,27 +39,19 @@ def _steps(steps: tuple[Step, ...], summaries: Mapping[str, int]) -> Iterator[st
             yield step.content
         elif step.id in summaries:
             title = say("step.summary", count=count(summaries[step.id]))
-            yield FoldedPart(title, "", "", _all_of(step.content))
+            yield FoldedPart(title, "", "", fenced(step.content, limit=None))
         elif step.type != "tool_result" or step.id_ref not in calls:
             yield _folded(step, results.get(step.id) if step.type == "tool_call" else None)
 
 
 def _folded(step: Step, result: Step | None) -> FoldedPart:
-    said = {"arguments": step.arguments, "content": step.content}
-    told = None if result is None else result.content
-    success = step.success if result is None else result.success
-    title, about_it = step_head(
-        step.type, name=step.name, **said, result=told, success=success, seconds=step.seconds
-    )
+    said: dict[str, Any] = {"arguments": step.arguments, "content": step.content, "success": step.success}
+    if result is not None:
+        said |= {"result": result.content, "success": result.success}
+    title, about_it = step_head(step.type, name=step.name, **said, seconds=step.seconds)
     name, _, about = title.partition(APART)
     status = state_named(step.status) if step.status in TOLD_STATUSES else ""
     summary = about_it if about_it.startswith(status) else " · ".join(filter(None, (status, about_it)))
     if step.type == "thinking":
-        return FoldedPart(name, "", summary, _all_of(step.content))
-    return FoldedPart(
-        name, about, summary, step_body(step.type, **said, result=told, success=success, limit=None)
-    )
-
-
-def _all_of(text: str) -> str:
-    return fenced(text, limit=None)
+        return FoldedPart(name, "", summary, fenced(step.content, limit=None))
+    return FoldedPart(name, about, summary, step_body(step.type, **said, limit=None))

@@ -90,16 +90,10 @@ def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool
     if (number := max(len(attachments), len(files))) > MAX_ATTACHMENTS:
         raise ConfigError(f"{number} files are too many", f"{MAX_ATTACHMENTS} are the most")
     asked = AskInput(encodable(said), tuple(attachments), () if reads_files else tuple(files))
-    _check_size(asked)
-    return asked
-
-
-def _check_size(asked: AskInput) -> None:
-    sent = dump([asked.content, [[one.name, one.content] for one in asked.attachments]])
+    sent = dump([asked.content, [[one.name, one.content] for one in attachments]])
     if len(sent.encode()) > MAX_BYTES - 4096:  # the rest of the body is small
-        raise ConfigError(
-            "this is too much for one question", f"{MAX_BYTES // 1024 // 1024} MiB are the most"
-        )
+        raise ConfigError("this is too much for one question", f"{MAX_BYTES // 2**20} MiB are the most")
+    return asked
 
 
 def _is_piped_in() -> bool:
@@ -112,8 +106,6 @@ def _is_piped_in() -> bool:
 
 
 def _read_stdin() -> str:
-    if sys.stdin is None:
-        return ""
     if not sys.stdin.isatty() and not select.select([sys.stdin], [], [], SILENCE_SECONDS)[0]:
         output.notice(localised(WAITING))
     return _text(_read(sys.stdin.buffer, STDIN_NAME), STDIN_NAME)
@@ -134,7 +126,7 @@ def _attached(path: Path) -> Attachment:
 def _read(file: BinaryIO, origin: str) -> bytes:
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"{origin} is too much", f"{MAX_BYTES // 1024 // 1024} MiB are the most")
+        raise ConfigError(f"{origin} is too much", f"{MAX_BYTES // 2**20} MiB are the most")
     return data
 
 

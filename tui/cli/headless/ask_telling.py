@@ -40,6 +40,7 @@ class Telling:
     form: Format
     state: ConversationState = field(default_factory=ConversationState)
     said: set[tuple[str, str, str]] = field(default_factory=set)  # (turn id, step id, what) of calls
+    missing_before: tuple[str, ...] = ()  # MCP servers that were missing in the answer before: said once
     tells_status: bool = False  # a server of ours says when a call begins to run
 
     def take(self, event: ev.Event, frame: Frame | None = None) -> None:
@@ -58,10 +59,13 @@ class Telling:
                         self._tell_call(turn_id, step, event)
                 turn.steps.changed.clear()
         self.state.changed.clear()
-        if isinstance(event, ev.TurnNoted) and (line := note_line(event)):
+        if isinstance(event, ev.TurnNoted) and not self._was_said(event) and (line := note_line(event)):
             self.notice(line)
         if isinstance(event, ev.StepSet) and (line := step_line(event.step)):
             self.notice(line)
+
+    def _was_said(self, noted: ev.TurnNoted) -> bool:
+        return noted.note == "server_missing" and noted.about in self.missing_before
 
     def _tell_call(self, turn_id: str, step: StepState, event: ev.Event) -> None:
         if self._runs(step, event) and self._is_new(turn_id, step.id, "runs"):
@@ -142,9 +146,7 @@ def _is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bo
 
 
 def _not_allowed(tool: str, ask: ev.ToolAsk) -> str:
-    """Return what is said about a call that nothing allows: how it could run, if that can be shown
-    completely.
-    """
+    """Return what is said about a call that nothing allows: how it could run, if all of that can be shown."""
     call = visible_line(ask.call) or tool
     told = say("ask.not_allowed", call=call)
     option = f"--allow {shlex.quote(ask.pattern if is_pattern(ask.pattern) else tool)}"

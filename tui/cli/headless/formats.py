@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -84,11 +85,9 @@ class Record:
         """Return the server's answer, as far as it has one, else what was ``said`` here."""
         about: object = {"id": id_}
         if not ending.gave_up:
-            try:
+            with suppress(AgentTuiError):
                 about = await client.show_raw(id_)
                 said = await client.messages_raw(id_)
-            except AgentTuiError:
-                pass
         return cls({name: about}, said)
 
 
@@ -303,9 +302,8 @@ class StreamFormat(Format):
             self._write_grown()
             self._growing, self._written = step, (0, 0)
         revision, length = self._written
-        if step.content.revision != revision or step.content.length * GROWN_PARTS >= length * (
-            GROWN_PARTS + 1
-        ):
+        has_grown = step.content.length * GROWN_PARTS >= length * (GROWN_PARTS + 1)
+        if step.content.revision != revision or has_grown:
             self._write_grown()
 
     def _write_grown(self) -> None:
@@ -315,9 +313,8 @@ class StreamFormat(Format):
             self._write(step)
 
     def _write(self, step: StepState) -> None:
-        output.write_json(
-            {"id": self._id, "event": "process_step", "data": {"step": step_fields(as_told(step))}}
-        )
+        data = {"step": step_fields(as_told(step))}
+        output.write_json({"id": self._id, "event": "process_step", "data": data})
 
 
 def as_told(step: StepState) -> ev.Step:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, TypeVar
 
 from agent_tui.model import events as ev
@@ -53,9 +53,7 @@ class Interrupts:
         output.on_lost = self._output_lost
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         output.on_lost = None
         for number, handler in self._before.items():
             signal.signal(number, handler)
@@ -204,9 +202,7 @@ async def until_its_end(
 
 @dataclass(slots=True)
 class LinkTelling:
-    """Says on stderr that the command waits for a connection, and that it is there again: once, however often
-    it is tried.
-    """
+    """Says on stderr that the connection is waited for, once for all tries, and that it is there again."""
 
     tell: Callable[[str], object] = output.notice
     is_lost: bool = False
@@ -236,9 +232,8 @@ def carried_out(source: Source, errand: Errand[T], nothing: T, finish: Callable[
     """
     with Interrupts() as interrupts:
         try:
-            ending, brought = asyncio.run(
-                interrupts.carried(errand(reach(source, output.notice), interrupts))
-            )
+            server = reach(source, output.notice)
+            ending, brought = asyncio.run(interrupts.carried(errand(server, interrupts)))
         except (KeyboardInterrupt, asyncio.CancelledError):
             ending, brought = Ending("interrupted"), nothing
         except AgentTuiError as error:

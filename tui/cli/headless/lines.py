@@ -24,7 +24,7 @@ class TypedLines:
 
     def __init__(self, interrupts: Interrupts | None = None) -> None:
         self.has_ended = False
-        self.is_terminal = sys.stdin is not None and sys.stdin.isatty()
+        self.is_terminal = sys.stdin.isatty()
         self._is_pressed = False
         self._queue: asyncio.Queue[str | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()

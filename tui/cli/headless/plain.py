@@ -380,6 +380,7 @@ class _Chat:
     is_answering: bool = False
     has_asked: bool = False
     waiting: list[str] = field(default_factory=list)  # questions
+    missing: tuple[str, ...] = ()  # MCP servers that were missing in the newest answer
     typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
@@ -409,13 +410,14 @@ class _Chat:
 
     async def _answered(self, question: str) -> tuple[Ending, bool]:
         """Return how an answer ended, and whether the chat is left with it."""
-        telling = Telling(AnswerText())
+        telling = Telling(AnswerText(), missing_before=self.missing)
         asks = self.typing.asks
         asks.waiting, asks.tell = [], telling.notice
         output.notice(named(self.model))
         self.is_answering = self.has_asked = True
         ending, is_left = await self.typing.during(self.answers(question, telling, self._heard))
         self.is_answering = False
+        self.missing = turn.missing if (turn := telling.state.last_turn) is not None else ()
         if self.typing.was_ctrl_c:
             self.waiting.clear()
         output.end_line()

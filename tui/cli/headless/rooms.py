@@ -16,7 +16,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
 from tui.cli import output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import check_tools, note_line, step_line
+from tui.cli.commands.asking import MAX_NAME_CHARACTERS, check_tools, note_line, step_line
 from tui.cli.commands.new_room import SUFFIX, NewRoom
 from tui.cli.headless.answer import Answer
 from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS
@@ -34,7 +34,6 @@ from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.screens.words import said, say
 
-MAX_NAME_CHARACTERS = 60
 DELETED = "stop"  # why a room pauses that is being deleted
 
 
@@ -133,9 +132,7 @@ class Run:
         return ending
 
     async def _begun(self) -> Ending:
-        """Run the room. If the stream is lost before its first frame, and the run goes on, it is read from
-        the log.
-        """
+        """Run the room. A run that goes on although its stream is lost at the start is read from the log."""
         before = await self._known()
         try:
             frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
@@ -160,9 +157,7 @@ class Run:
             return None
 
     async def _may_go_on(self) -> bool:
-        """Return whether the pause may not be the end: the room is running again, or its server is
-        restarting.
-        """
+        """Return whether a pause may not be the end: the room runs again, or its server is restarting."""
         if self.stop.was_asked or not self.last_id:
             return False
         restarting = self.pause_reason == "handover" and not self.embedded
@@ -223,9 +218,8 @@ class Run:
                 output.notice(say("plain.cut.length", who=name))
             case ev.TurnFailed(error, _, name):
                 self.last_failure = inert_line(f"{name}: {error}", MAX_ERROR_CHARACTERS)
-                output.notice(
-                    f"{inert_line(name, MAX_NAME_CHARACTERS)}{say('between.detail')}{localised(error)}"
-                )
+                who = inert_line(name, MAX_NAME_CHARACTERS)
+                output.notice(f"{who}{say('between.detail')}{localised(error)}")
             case ev.RunPaused(_, _, reason):
                 why = said(f"plain.paused.{reason}")
                 told = f" ({localised(reason)})" if reason not in ("", "pause") else ""

@@ -11,13 +11,17 @@ from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
 from tui.live.key_hints import key_of
 from tui.live.steps import texts
-from tui.live.texts import Spot, ending
+from tui.live.texts import Spot, ending, whole_error
+from tui.screens.words import say
 from widgets.signs import is_ascii
+from widgets.transcript.step_body import fenced
 from widgets.transcript.transcript import Transcript
+from widgets.units import size
 
 WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
 CODE: Final = "```"
 END: Final = "\nend"  # instead of a step's id: the last row of a turn that does not end in words
+ERROR: Final = "\nerror"  # instead of a step's id: all of an error that the last row of a turn cuts
 _LINE_END: Final = re.compile(r"(?<=\S)\n(?=\S)")
 
 
@@ -239,9 +243,21 @@ class TurnFeed(StepRows):
             return
         if self._ending is None or not turn.superseded:
             self.end(note)
+            self._show_whole_error()
         if turn.superseded:
             self._fade(note)
         self._ending = note
+
+    def _show_whole_error(self) -> None:
+        if not (error := whole_error(self.turn)):
+            return
+        key = self.key(ERROR)
+        if ERROR not in self.rows:
+            self.rows.add(ERROR)
+            self.placed(ERROR)
+        self._transcript.step_opened(key, title=say("step.error"), summary=size(len(error)), is_folded=True)
+        self._transcript.body_later(key, partial(fenced, error))
+        self._transcript.turn_closed(key)
 
     def _fade(self, note: str) -> None:
         """Show all of it dim: it is no longer meant."""

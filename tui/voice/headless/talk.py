@@ -61,29 +61,45 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
     form, state = voice_format(form_name), VoiceState(joined_at=time.time())
     lines = typed_lines if request.wav is None else None
     transcript = _opened(written_to)
-    opened: list[VoiceSession] = []
+    kept_as = ""
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, None]:
+        nonlocal kept_as
         voice = VoiceOpening(server)
         try:
             session = await voice.open(request, output.notice)
-            opened.append(session)
             async with connect.chat_client(server) as client, asyncio.TaskGroup() as group:
                 denying = group.create_task(follow_log(client, session))
-                ending = await HeadlessTalk(session, form, state, lines).run(interrupts)
+                try:
+                    ending = await HeadlessTalk(session, form, state, lines).run(interrupts)
+                finally:
+                    kept_as = await kept_log(client, session, state)
                 denying.cancel()
             return ending, None
         finally:
             await voice.aclose()
 
     def finish(ending: Ending, _: None) -> None:
-        conversation_id = opened[0].conversation_id if opened else ""
-        form.end(ending, state, request.room, conversation_id)
+        form.end(ending, state, request.room, kept_as)
         if transcript is not None:
             with transcript:
                 transcript.writelines(f"{line_text(line)}\n" for line in said(state) if line_text(line))
 
     return carried_out(source, errand, None, finish)
+
+
+async def kept_log(client: ChatClient, session: VoiceSession, state: VoiceState) -> str:
+    """Return the id of the log of a session that is over; "" if it has none: that of nothing is deleted."""
+    if not (conversation_id := session.conversation_id):
+        return ""
+    try:
+        stored = await client.messages_raw(conversation_id)
+    except NotFound:
+        return ""
+    except AgentTuiError as error:
+        output.notice(localised(error))
+        return conversation_id
+    return conversation_id if stored or said(state) else ""
 
 
 async def follow_log(client: ChatClient, session: VoiceSession) -> None:

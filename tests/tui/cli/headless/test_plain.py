@@ -239,6 +239,15 @@ def test_what_was_asked_through_a_pipe_is_answered_before_it_is_left(home: Home,
     assert done.stderr == ""
 
 
+def test_that_an_mcp_server_is_missing_is_said_before_the_first_answer_only(tmp_path: Path) -> None:
+    with home_at(tmp_path, begun=True) as home:
+        with home.config.open("a", encoding="utf-8") as file:
+            file.write('[mcp.gone]\ncommand = "no-such-program"\n')
+        done = home.run("chat", "--new", "--plain", stdin="what is 2 + 2\nwhat is 3 + 3\n")
+    assert "**6**" in done.stdout
+    assert done.stdout.count("MCP server gone: ") == 1
+
+
 def test_what_asks_behind_the_end_of_the_input_is_denied(home: Home) -> None:
     done = home.run("chat", "--new", "--plain", stdin="write late.txt: hello\n")
     assert (done.returncode, done.stderr) == (0, "")

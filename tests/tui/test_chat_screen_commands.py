@@ -1,0 +1,254 @@
+"""Commands of a chat, behind a slash."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_tui.clients.records import ToolRule
+from agent_tui.model import events as ev
+from agent_tui.model.errors import Refused
+from tests.state.chat_events import message, started
+from tests.tui.chat_project import begin_project, composer_text, link_in_a_circle
+from tests.tui.one_chat import opened, said
+from tui.chat.first import NEW
+from tui.live.commands import COMMANDS, Kind, completion, typed
+from tui.live.exporting import path_for_export
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return begin_project(tmp_path, monkeypatch)
+
+
+def _read(name: str) -> str:
+    return Path(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("/model", ("model", "")),
+        ("/title  A name ", ("title", "A name")),
+        ("/system be\nbrief", ("system", "be\nbrief")),
+        ("/modle x", ("modle", "x")),
+        ("/etc/hosts is what?", None),
+        ("what is /model", None),
+        ("/", None),
+        ("// comment", None),
+    ],
+)
+def test_what_is_a_command(text: str, command: tuple[str, str] | None) -> None:
+    assert typed(text) == command
+
+
+def offered(text: str, kind: Kind = "chat") -> list[str]:
+    tools = {"tools": ["read_file", "run_command"]}
+    return [choice.word for choice in completion(text, kind, tools).choices]
+
+
+def test_commands_and_their_words_are_completed() -> None:
+    assert offered("/t")[:5] == ["/tools", "/title", "/theme", "/thinking", "/temperature"]
+    assert offered("/thinking o") == ["on", "off"]
+    assert offered("/tools read_file ru") == ["run_command"]
+    assert offered("no /t") == []
+
+
+def test_a_command_is_found_by_letters_in_its_order_and_by_what_others_call_it() -> None:
+    assert offered("/mdl") == ["/model"]
+    assert offered("/exit") == ["/quit"]
+    assert completion("/mdl", "chat").choices[0].marks == (1, 3, 5)
+
+
+def test_rooms_chats_and_voice_rooms_have_their_own_commands() -> None:
+    assert "/pause" in offered("/", "room")
+    assert "/pause" not in offered("/")
+    assert {"/quit", "/new", "/model", "/help", "/export", "/copy"} <= set(offered("/")) & set(
+        offered("/", "room")
+    )
+    assert {"/quit", "/new", "/mute", "/help", "/export", "/copy"} <= set(offered("/", "voice"))
+    assert "/model" not in offered("/", "voice")
+    names = [name for command in COMMANDS for name in (command.name, *command.also)]
+    assert len(names) == len(set(names))
+
+
+def test_a_file_to_export_to_is_named_by_the_title() -> None:
+    assert path_for_export("", "Redis or PostgreSQL?") == Path("Redis-or-PostgreSQL.md")
+    assert path_for_export("", "../..") == Path("export.md")
+    assert path_for_export("x.html", "Redis") == Path("x.html")
+
+
+async def test_a_command_is_run_while_an_answer_is_under_way() -> None:
+    async with opened(message("q9", "x")) as chat:
+        await chat.send(started("a9", "q9"))
+        await chat.write("/title Another", "enter")
+        assert chat.asked == ["change {'title': 'Another'}"]
+        assert chat.app.chat.composer.queue == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "asked", "told"),
+    [
+        ("/title A new name", ["change {'title': 'A new name'}"], ""),
+        ("/thinking on", ["change {'thinking_enabled': True}"], "thinking on"),
+        ("/thinking maybe", [], "Use /thinking on, off or default"),
+        ("/export x.md", [], "nothing to export yet"),
+        ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
+        ("/temperature default", ["change {'temperature': None}"], "default"),
+        ("/temperature 3", [], "a number from 0 to 2"),
+        ("/temperature nan", [], "a number from 0 to 2"),
+        ("/system Be brief.", ["change {'system_prompt': 'Be brief.'}"], "system prompt: Be brief."),
+        ("/system -", ["change {'system_prompt': ''}"], "No system prompt"),
+        ("/model other", ["change {'model': 'other'}"], "other"),
+        ("/tools ", ["tools"], "MCP server slow: it ended␛[2J"),
+        ("/tools none", ["tools", "change {'enabled_tools': []}"], "tools: none"),
+        ("/tools all", ["tools", "change {'enabled_tools': ['read_file', 'run_command']}"], "run_command"),
+        ("/tools rm", ["tools"], "no tool called rm"),
+        ("/nothing", [], "unknown command /nothing"),
+        ("/stop", [], "nothing to stop"),
+    ],
+)
+async def test_a_command_does_what_it_says(command: str, asked: list[str], told: str) -> None:
+    async with opened() as chat:
+        text = await chat.write(command, "enter")
+        assert chat.asked == asked
+        assert told in text
+        assert chat.link.questions == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["/temperature 9", "/thinking maybe", "/tools rm", "/workspace /no/such/folder", "/export x.exe"],
+)
+async def test_a_command_that_is_refused_stays_in_the_line(command: str) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        chat.link.is_embedded = True
+        await chat.write(command, "enter")
+        assert composer_text(chat) == command
+
+
+@pytest.mark.parametrize(("folder", "is_embedded"), [("~nobody-is-called-so", False), ("x" * 300, True)])
+async def test_a_folder_that_cannot_be_looked_at_is_not_found(folder: str, is_embedded: bool) -> None:
+    async with opened() as chat:
+        chat.link.is_embedded = is_embedded
+        chat.app.chat.composer.line.put(f"/workspace {folder}")
+        assert "folder not found" in await chat.press("enter")
+        assert chat.asked == []
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="there such a path is one that does not exist")
+async def test_links_in_a_circle_are_no_folder_of_another_machine() -> None:
+    link_in_a_circle("loop")
+    async with opened() as chat:
+        chat.link.is_embedded = False
+        assert "folder not found" in await chat.write("/workspace loop", "enter")
+
+
+async def test_a_command_that_the_server_refuses_stays_in_the_line_and_the_next_one_does_not() -> None:
+    async with opened() as chat:
+        chat.link.calls.refuse = Refused("no titles here")
+        assert "no titles here" in await chat.write("/title Plan", "enter")
+        assert composer_text(chat) == "/title Plan"
+        chat.link.calls.refuse = None
+        await chat.press("enter")
+        assert composer_text(chat) == ""
+
+
+async def test_tools_are_listed_on_a_page_by_the_names_that_the_command_takes() -> None:
+    async with opened(enabled_tools=("run_command", "gone")) as chat:
+        text = await chat.write("/tools", "enter")
+        assert "Tools" in text.splitlines()[0]
+        rows = [" ".join(line.split()) for line in text.splitlines()]
+        assert "☐ read_file read a text file of the working folder" in rows
+        assert "☑ run_command asks first" in rows
+        assert "☑ gone not available now" in rows
+        assert "tools: run_command gone" in text
+        assert "/tools choose the tools: all, none, default, or their names" in text
+
+
+async def test_the_tools_say_that_rules_of_an_earlier_version_are_suspended() -> None:
+    async with opened() as chat:
+        assert "suspended" not in await chat.write("/tools ", "enter")
+        old = ToolRule("1", "run_command", "run_command(make -n *)", scope="suspended")
+        chat.link.calls.known_rules = old, replace(old, id="2", conversation_id="elsewhere")
+        await chat.press("escape")
+        text = await chat.write("/tools ", "enter")
+        assert "suspended rules from an earlier version: 1, listed in the settings" in text
+
+
+async def test_enter_writes_a_command_that_needs_words_and_waits_for_them() -> None:
+    async with opened() as chat:
+        await chat.write("/ti", "enter")
+        assert composer_text(chat) == "/title "
+
+
+async def test_a_model_is_chosen_from_those_of_all_providers() -> None:
+    async with opened() as chat:
+        text = await chat.write("/model", "enter")
+        assert "small · local" in text
+        text = await chat.press(*"small", "enter")
+        assert chat.asked[-1] == "change {'provider_id': 'local', 'model': 'small'}"
+        assert "From the next question on: small · local" in text
+
+
+async def test_a_key_opens_the_models_with_the_present_one_marked_and_what_is_known_of_each() -> None:
+    async with opened(model="big") as chat:
+        text = await chat.press("ctrl+l")
+        row = next(line for line in text.splitlines() if "big · local" in line)
+        assert "in use · 128k context · $2.50 in, $10.00 out per million tokens" in row
+        await chat.press("enter")
+        assert not any(asked.startswith("change") for asked in chat.asked)  # it answers already
+
+
+async def test_letters_in_their_order_find_a_model_and_those_in_one_piece_come_first() -> None:
+    async with opened() as chat:
+        await chat.press("ctrl+l")
+        text = await chat.press(*"sml")
+        assert "small · local" in text
+        assert "big · local" not in text
+        await chat.press("enter")
+        assert chat.asked[-1] == "change {'provider_id': 'local', 'model': 'small'}"
+
+
+async def test_a_change_that_is_refused_says_why() -> None:
+    async with opened() as chat:
+        chat.link.calls.refuse = Refused("not while an answer is under way")
+        await chat.write("/title X", "enter")
+        assert chat.told == ["not while an answer is under way"]
+
+
+async def test_new_and_chats_open_another_one() -> None:
+    async with opened(workspace="/srv/x") as chat:
+        await chat.write("/new", "enter")
+        like_this = {"model": "some-model", "provider_id": "local", "workspace": "/srv/x"}
+        assert chat.app.opened == [(NEW, like_this)]
+        assert chat.asked == []  # nothing is stored before a question is
+        chat.link.calls.chats = [ev.ConversationInfo("other", title="Another")]
+        assert "Another" in await chat.write("/chats", "enter")
+        await chat.press("enter")
+        assert chat.app.opened[1:] == [("other", {})]
+
+
+async def test_the_chat_is_written_to_a_file_and_none_is_overwritten() -> None:
+    async with opened(*said(1, "What?", "That.")) as chat:
+        chat.link.calls.stored = said(1, "What?", "That.")
+        assert "saved to out.md" in await chat.write("/export out.md", "enter")
+        assert "That." in _read("out.md")
+        assert "Makefile already exists" in await chat.write("/export Makefile", "enter")
+        assert _read("Makefile") == "this is Makefile\n"
+
+
+async def test_a_tilde_that_is_nobodys_home_is_a_name_like_any_other() -> None:
+    async with opened(*said(1, "What?", "That.")) as chat:
+        assert "~nobody-here/x.md" in await chat.write("/export ~nobody-here/x.md", "enter")
+        assert chat.asked == ["messages"]
+
+
+async def test_help_lists_the_commands() -> None:
+    async with opened() as chat:
+        text = await chat.write("/help", "enter")
+        assert "/temperature" in text
+        assert "rename the chat" in text
