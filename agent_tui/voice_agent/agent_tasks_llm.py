@@ -1,44 +1,38 @@
 """The LLM of a voice agent that is an agent service (protocols.md §3).
 
-Errors are raised, never spoken as an answer: the framework tries again, switches to another LLM, and tells
-the session, which apologises (``apology``). Nothing is repeated after words were spoken.
+Errors are raised, never spoken as an answer: the framework tells the session, which apologises
+(``apology``). The client of the service tries again what the protocol allows, so the framework must not: it
+would post a task that the service has.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from livekit.agents import (
     DEFAULT_API_CONNECT_OPTIONS,
     NOT_GIVEN,
-    APIConnectionError,
     APIConnectOptions,
     APIError,
-    APIStatusError,
-    APITimeoutError,
     NotGivenOr,
     llm,
     utils,
 )
 
+from agent_tui import apologies
 from agent_tui.clients.agents.tasks import AgentTasksClient
-from agent_tui.model.errors import AgentTuiError, Refused, TimedOut, TransportError
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import Attachment, Event, RunFailed, StepAdded, StepSet
-from agent_tui.voice_instructions import (
-    INSTRUCTIONS,
-    UNAVAILABLE,
-    UNAVAILABLE_LATER,
-    Language,
-)
+from agent_tui.voice_instructions import INSTRUCTIONS, UNAVAILABLE, Language
 from agent_tui.wire.agent_tasks import AgentTask
 
 SDK_ENGINE = "claude_agent_sdk"
 
 
 class AgentTasksLLM(llm.LLM[Any]):
-    """One session with an agent service; ``client`` must not retry by itself, since the framework does.
+    """One session with an agent service.
 
     Preemptive generation has to be off in the session: every chat is a task, also that of a half-finished
     turn.
@@ -83,16 +77,16 @@ class AgentTasksLLM(llm.LLM[Any]):
     async def say(self, prompt: str) -> AsyncGenerator[str, None]:
         """Yield the words of the answer to ``prompt``, with the waiting files.
 
-        Raises ``APIError``, retryable while nothing was said; the files wait until the service has them.
+        Raises ``APIError``; the files wait until the service has them.
         """
         files = tuple(self._files)
         task = self._task(prompt, files)
-        events = self._client.inject(task) if files else self._client.ask(task)
 
         def taken() -> None:
             self._files = [file for file in self._files if file not in files]
 
-        async with aclosing(_words(events, taken)) as words:
+        ask = self._client.inject if files else self._client.ask
+        async with aclosing(_words(ask(task, on_taken=taken))) as words:
             async for text in words:
                 yield text
 
@@ -106,8 +100,10 @@ class AgentTasksLLM(llm.LLM[Any]):
 
     def apology(self, error: Exception) -> str:
         """Return what the person hears instead of an answer."""
-        was_retried = isinstance(error, APIError) and error.retryable
-        return (UNAVAILABLE_LATER if was_retried else UNAVAILABLE)[self._language]
+        cause = error.__cause__
+        if isinstance(cause, AgentTuiError):
+            return apologies.apology(cause, self._language)
+        return UNAVAILABLE[self._language]
 
     async def aclose(self) -> None:
         """Close the connections when tasks that were given up are cancelled."""
@@ -148,42 +144,25 @@ def question_of(chat: llm.ChatContext) -> str:
     return next((message.text_content or "" for message in told), "")
 
 
-async def _words(
-    events: AsyncGenerator[Event, None], taken: Callable[[], None] = lambda: None
-) -> AsyncGenerator[str, None]:
-    """Yield what is said; ``taken`` is called when the service has the task. Raises ``APIError``."""
-    was_said, texts = False, set[str]()
+async def _words(events: AsyncGenerator[Event, None]) -> AsyncGenerator[str, None]:
+    """Yield what is said. Raises ``APIError``, which the framework does not try again."""
+    texts = set[str]()
     try:
         async with aclosing(events):
             async for event in events:
-                taken()
                 match event:
                     case StepSet(_, step) if step.type == "text":
                         texts.add(step.id)
                     case StepAdded(_, step_id, content) if step_id in texts and content:
-                        was_said = True
                         yield content
                     case RunFailed(message):
                         raise APIError(message, retryable=False)
                     case _:
                         pass
     except AgentTuiError as error:
-        raise _api_error(error, was_said=was_said) from error
+        raise APIError(str(error), retryable=False) from error
 
 
 async def _nothing() -> AsyncGenerator[str, None]:
     for words in tuple[str, ...]():
         yield words
-
-
-def _api_error(error: AgentTuiError, *, was_said: bool) -> APIError:
-    """Return the framework's error, retryable only if nothing was said."""
-    match error:
-        case TimedOut():
-            return APITimeoutError(str(error), retryable=error.retryable and not was_said)
-        case TransportError():
-            return APIConnectionError(str(error), retryable=error.retryable and not was_said)
-        case Refused(status=status) if status:
-            return APIStatusError(str(error), status_code=status, retryable=False)
-        case _:
-            return APIError(str(error), retryable=False)

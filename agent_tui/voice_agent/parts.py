@@ -102,8 +102,7 @@ def choose_llm(choice: ModelChoice, locale: str, conversation: Callable[[], llm.
     if not kind:
         return conversation()
     if kind == TASKS:
-        # No retries of its own: the framework does that.
-        client = AgentTasksClient(rest, os.environ.get(TASKS_VARIABLE, ""), retries=())
+        client = AgentTasksClient(rest, os.environ.get(TASKS_VARIABLE, ""))
         return AgentTasksLLM(client, language=voice_instructions.language_of(locale))
     return llm.FallbackAdapter([provider("LLM", choice.llm), conversation()])
 

@@ -25,22 +25,10 @@ from agent_tui.model.events import Attachment, Event, RunFailed, StepAdded, Turn
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.agent_tasks import AgentTask
 from tests.fakes.agent_service import WORDS, AgentService, agent_service
+from tests.fakes.clock import QuickClock
 
 pytestmark = pytest.mark.timeout(60)
 AUTHORIZATION = "Basic c2VjcmV0"
-
-
-class QuickClock:
-    """Time that nobody waits for."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-
-    def time(self) -> float:
-        return 0.0
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
 
 
 @pytest.fixture

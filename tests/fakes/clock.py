@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it."""
+"""A clock that stands still until a test moves it, and one that nobody waits for."""
 
 from __future__ import annotations
 
@@ -57,6 +57,19 @@ class FakeClock:
     def sleepers(self) -> int:
         """Return how many are asleep now."""
         return sum(not future.done() for _, _, future in self._sleepers)
+
+
+class QuickClock:
+    """``Clock`` whose time nobody waits for."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    def time(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
 
 
 async def settle(turns: int = 10) -> None:

@@ -1,4 +1,4 @@
-"""The LLM of an agent service inside livekit-agents: what fails is raised with the right ``retryable``."""
+"""The LLM of an agent service inside livekit-agents: the client tries again, never the framework."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from agent_tui.voice_instructions import (  # noqa: E402
     language_of,
 )
 from tests.fakes.agent_service import WORDS, AgentService, agent_service  # noqa: E402
+from tests.fakes.clock import QuickClock  # noqa: E402
 
 pytestmark = [pytest.mark.voice, pytest.mark.timeout(120)]
 QUICKLY = APIConnectOptions(max_retry=2, retry_interval=0.01, timeout=3)
@@ -34,8 +35,13 @@ async def service() -> AsyncIterator[AgentService]:
 
 
 @pytest.fixture
-async def model(service: AgentService) -> AsyncIterator[AgentTasksLLM]:
-    made = AgentTasksLLM(AgentTasksClient(service.url, retries=(), environ={}), language="zh")
+def clock() -> QuickClock:
+    return QuickClock()
+
+
+@pytest.fixture
+async def model(service: AgentService, clock: QuickClock) -> AsyncIterator[AgentTasksLLM]:
+    made = AgentTasksLLM(AgentTasksClient(service.url, clock=clock, environ={}), language="zh")
     yield made
     await made.aclose()
 
@@ -63,37 +69,35 @@ async def test_words_are_said_as_they_come_and_the_session_lasts(
     assert (first["prompt"], second["sessionId"], model.session_id) == ("Hi", "s1", "s1")
 
 
-@pytest.mark.parametrize(("script", "posts"), [(["503"], 2), (["ws 503"], 1), (["drop"], 2)])
-async def test_what_fails_before_a_word_is_tried_again_by_the_framework_once(
-    model: AgentTasksLLM, service: AgentService, script: list[str], posts: int
+async def test_a_refused_handshake_is_tried_again_after_one_and_three_seconds(
+    model: AgentTasksLLM, service: AgentService, clock: QuickClock
 ) -> None:
-    service.script, errors = script, list[Any]()
+    service.script, errors = ["ws 503", "ws 502"], list[Any]()
     assert (await answer(model, errors)).split() == WORDS.split()
-    assert (len(service.posts), [error.recoverable for error in errors]) == (posts, [True])
-
-
-async def test_what_the_service_refuses_is_not_tried_again(
-    model: AgentTasksLLM, service: AgentService
-) -> None:
-    service.script, errors = ["400"], list[Any]()
-    with pytest.raises(APIError) as failed:
-        await answer(model, errors)
-    assert (failed.value.retryable, len(service.posts), [e.recoverable for e in errors]) == (
-        False,
-        1,
-        [False],
-    )
-    assert model.apology(failed.value) == UNAVAILABLE["zh"]
+    assert (clock.slept, len(service.posts), errors) == ([1.0, 3.0], 1, [])
 
 
 async def test_when_all_tries_are_spent_the_apology_says_so(
-    model: AgentTasksLLM, service: AgentService
+    model: AgentTasksLLM, service: AgentService, clock: QuickClock
 ) -> None:
-    service.script = ["503"] * 3
+    service.script, errors = ["ws 503"] * 4, list[Any]()
     with pytest.raises(APIError) as failed:
-        await answer(model)
-    assert len(service.posts) == 3
+        await answer(model, errors)
+    assert (clock.slept, service.script) == ([1.0, 3.0], ["ws 503"])
+    assert [(error.recoverable, error.error) for error in errors] == [(False, failed.value)]
     assert model.apology(failed.value) == UNAVAILABLE_LATER["zh"]
+
+
+@pytest.mark.parametrize("script", ["drop", "cut", "400", "429", "499", "500", "503", "error", "nameless"])
+async def test_what_the_service_answered_is_never_posted_again(
+    model: AgentTasksLLM, service: AgentService, clock: QuickClock, script: str
+) -> None:
+    service.script, errors = [script], list[Any]()
+    with pytest.raises(APIError) as failed:
+        await answer(model, errors)
+    assert (len(service.posts), clock.slept) == (1, [])
+    assert [(error.recoverable, error.error) for error in errors] == [(False, failed.value)]
+    assert model.apology(failed.value) == UNAVAILABLE["zh"]
 
 
 async def test_nothing_is_repeated_once_words_were_said(model: AgentTasksLLM, service: AgentService) -> None:
@@ -111,6 +115,17 @@ async def test_nothing_is_repeated_once_words_were_said(model: AgentTasksLLM, se
     with pytest.raises(APIError) as failed:
         await read()
     assert (said, failed.value.retryable, len(service.posts)) == ("one two ", False, 1)
+
+
+async def test_a_file_that_the_service_has_is_not_sent_again_after_a_break(
+    model: AgentTasksLLM, service: AgentService
+) -> None:
+    model.attach(Attachment("a.txt", "words"))
+    service.script = ["drop"]
+    with pytest.raises(APIError):
+        await answer(model)
+    await answer(model)
+    assert [len(post.get("attachments", ())) for post in service.posts] == [1, 0]
 
 
 async def test_an_aborted_session_is_an_error_and_the_next_turn_begins_anew(
@@ -172,13 +187,15 @@ async def test_what_is_injected_is_spoken_in_the_same_session(
     await session.aclose()
 
 
-async def test_a_file_goes_along_with_the_next_question_and_no_other_also_when_that_is_tried_again(
+async def test_a_file_waits_until_the_service_takes_a_question(
     model: AgentTasksLLM, service: AgentService
 ) -> None:
     await answer(model)
     model.attach(Attachment("a.txt", "words"))
     service.script = ["503"]
-    assert (await answer(model)).split() == WORDS.split()
+    with pytest.raises(APIError):
+        await answer(model)
+    await answer(model)
     await answer(model)
     told = [[file["name"] for file in post.get("attachments", ())] for post in service.posts]
     assert told == [[], ["a.txt"], ["a.txt"], []]

@@ -111,10 +111,16 @@ class AgentTasksClient:
             self._is_left = True
             await self._socket.close()
 
-    async def ask(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Event, None]:
-        """Yield the answer to ``task``: its steps, and last ``TurnDone`` or ``RunFailed``. See ``answer``."""
+    async def ask(
+        self, task: AgentTask, *, turn_id: str = "", on_taken: Callable[[], object] = lambda: None
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the answer to ``task``: its steps, and last ``TurnDone`` or ``RunFailed``. See ``answer``.
+        ``on_taken`` is called when the service has the task.
+        """
         async with aclosing(self.answer(task, turn_id=turn_id)) as answer:
             async for told in answer:
+                if not told.name:
+                    on_taken()
                 for event in told.events:
                     yield event
 
@@ -148,13 +154,15 @@ class AgentTasksClient:
                         raise failed.error from failed.error.__cause__
                 await self._clock.sleep(waits.pop(0))
 
-    async def inject(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Event, None]:
+    async def inject(
+        self, task: AgentTask, *, turn_id: str = "", on_taken: Callable[[], object] = lambda: None
+    ) -> AsyncGenerator[Event, None]:
         """Ask in the same session while a conversation is running there. Until it is over, the session is its
         own: an error of another task does not end it.
         """
         self._injections += 1
         try:
-            async with aclosing(self.ask(task, turn_id=turn_id)) as answer:
+            async with aclosing(self.ask(task, turn_id=turn_id, on_taken=on_taken)) as answer:
                 async for event in answer:
                     yield event
         finally:
