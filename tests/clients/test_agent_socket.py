@@ -534,6 +534,15 @@ async def test_events_without_a_request_go_to_the_callback(
     assert [frame.data() for frame in told.orphans] == early
 
 
+async def test_what_was_sent_before_the_question_is_not_taken_as_its_answer(
+    client: AgentSocketClient, server: AgentSocketServer, told: Told
+) -> None:
+    old = [fake.text("the end of another answer"), fake.end()]
+    server.greetings = [[fake.STATUS, *old]]
+    assert words(await asked(client)) == "You said: Hi"
+    assert [frame.data() for frame in told.orphans] == old
+
+
 async def test_what_comes_after_the_end_is_an_orphan_and_a_second_end_too(
     client: AgentSocketClient, server: AgentSocketServer, told: Told
 ) -> None:
@@ -686,7 +695,7 @@ async def test_a_tool_may_be_silent_for_longer_than_the_agent(server: AgentSocke
 async def test_a_server_that_takes_no_message_times_out_and_the_connection_is_given_up(
     server: AgentSocketServer, told: Told
 ) -> None:
-    times = SocketTimes(send=0.2, drain=0.1)
+    times = SocketTimes(status=0.5, send=0.2, drain=0.1)
     client = AgentSocketClient(server.url, hooks=told.hooks(), times=times, environ={})
     server.greetings = [[fake.STATUS, fake.deaf]]
     await client.connect()

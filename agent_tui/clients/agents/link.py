@@ -104,6 +104,15 @@ class AgentLink:
         self._answers: set[asyncio.Task[None]] = set()  # of tools, being sent
         self._reader = asyncio.create_task(self._read())
 
+    async def catch_up(self) -> None:
+        """Wait until everything was read that the server sent before it was asked anything.
+
+        Its pong comes behind that. Without a pong, go on after the seconds of ``status``.
+        """
+        with suppress(TimeoutError, ConnectionClosed):
+            async with asyncio.timeout(self._times.status):
+                await (await self._socket.ping())
+
     async def close(self, farewell: AgentTuiError | None = None) -> None:
         """Close it with this reason; the current answer ends with ``StreamLost``."""
         self.farewell, self._is_closing = farewell or self.farewell, True

@@ -109,7 +109,8 @@ class AgentSocketClient:
         return link is not None and link.farewell is None and not link.is_over.is_set()
 
     async def connect(self) -> None:
-        """Open the connection, if there is none, and wait for its ``STATUS``.
+        """Open the connection, if there is none, wait for its ``STATUS``, and read what was sent with it: that
+        belongs to no question.
 
         Raises ``AgentBusy`` for a chat that another client uses (close code 1008, HTTP 403 or 409),
         ``ConnectFailed`` also if no ``STATUS`` comes, ``Refused``, ``ProtocolError`` for another first frame,
@@ -125,6 +126,7 @@ class AgentSocketClient:
             if (wait := self._not_before - self._clock.time()) > 0:
                 await self._clock.sleep(wait)
             self._link = await self._opened()
+            await self._link.catch_up()
 
     async def aclose(self) -> None:
         """Close the connection; the current answer ends with ``StreamLost``."""
