@@ -204,6 +204,26 @@ def error_line(frame: SocketFrame) -> str:
     return ": ".join(part for part in (code, details) if part) or "unknown error"
 
 
+def orphan_line(frame: SocketFrame) -> str:
+    """Return a frame that belongs to no question as a line for a person."""
+    match frame.type:
+        case "AGENT_EVENT_TEXT_CHUNK" if said := frame.text("text"):
+            return said
+        case "AGENT_EVENT_CUSTOM_UPDATE" if line := progress_line(frame.fields.get("payload")):
+            return line
+        case "AGENT_EVENT_TOOL_CALL_CHUNK":
+            said = f"{frame.text('tool_name')} {frame.text('args_chunk')}"
+        case "AGENT_EVENT_TOOL_RESULT":
+            said = f"{frame.text('tool_name')}: {_told(frame.fields.get('result'))}"
+        case "AGENT_EVENT_SEND_FILE":
+            said = frame.text("path")
+        case "ERROR":
+            said = error_line(frame)
+        case _:
+            said = f"{encodable(frame.type)} {progress_line(dict(frame.fields))}"
+    return said.strip() or frame.type
+
+
 # --- an answer -------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agent_tui.clients.agents.chats import AgentChats
@@ -45,3 +47,22 @@ async def test_a_service_that_repeats_the_token_has_it_hidden() -> None:
             await agent.opened("")
         await agent.aclose()
     assert TOKEN not in repr(caught.value)
+
+
+async def test_a_file_that_is_offered_after_the_answer_is_saved_too(tmp_path: Path) -> None:
+    workspace, downloads = tmp_path / "mount", tmp_path / "downloads"
+    workspace.mkdir()
+    (workspace / "late.txt").write_text("from the agent")
+    notes: list[TurnNoted] = []
+    async with agent_socket_server() as server:
+        offers = [fake.file("late.txt"), fake.file("../late.txt")]
+        server.answers = [[fake.text("Done."), fake.end(), *offers, fake.GOODBYE]]
+        backend = BackendConfig("far", SOCKET, server.url, workspace=str(workspace))
+        agent = AgentChats(backend, note=notes.append, downloads=downloads)
+        [one async for one in agent.answering("Hi", (), (), "t1")]
+        await agent.linger()
+        await agent.aclose()
+    said = {note.note: note.about for note in notes}
+    assert (downloads / "late.txt").read_text() == "from the agent"
+    assert said["file_saved"] == str(downloads / "late.txt")
+    assert "leads out of" in said["file_refused"]

@@ -242,13 +242,14 @@ async def test_an_error_frame_ends_the_request_and_goes_to_the_callback_too(
     assert len(server.paths) == 1
 
 
-async def test_an_error_without_a_request_goes_to_the_callback_alone(
+async def test_an_error_without_a_request_is_an_orphan_too(
     server: AgentSocketServer, client: AgentSocketClient, told: Told
 ) -> None:
-    server.greetings = [[fake.STATUS, fake.error("LOW_DISK", "soon full"), fake.text("orphan")]]
+    early = [fake.error("LOW_DISK", "soon full"), fake.text("orphan")]
+    server.greetings = [[fake.STATUS, *early]]
     await client.connect()
-    await told.until(lambda one: one.orphans)
     assert told.errors == [("LOW_DISK", "soon full")]
+    assert [frame.data() for frame in told.orphans] == early
     assert words(await asked(client)) == "You said: Hi"
 
 

@@ -244,14 +244,15 @@ async def test_without_a_workspace_attaching_says_what_to_set(
 
 
 async def test_what_comes_unasked_is_shown_in_passing(agent: AgentSocketServer) -> None:
-    agent.answers = [
-        [at_socket.text("Done."), at_socket.end(), at_socket.text("By the way"), at_socket.GOODBYE]
-    ]
+    behind = [at_socket.text("By the way"), at_socket.error("LATE", "it broke"), at_socket.file("late.txt")]
+    agent.answers = [[at_socket.text("Done."), at_socket.end(), *behind, at_socket.GOODBYE]]
     async with opened("socket", agent.url) as chat:
         await chat.ask("Hi")
         await chat.until(
             "Done.",
             lambda: "outside any answer: By the way" in chat.told,
+            lambda: "outside any answer: LATE: it broke" in chat.told,
+            lambda: "late.txt was not saved" in chat.told,
             lambda: "Connection lost: the agent is about to stop" in chat.told,
         )
 

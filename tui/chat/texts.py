@@ -30,6 +30,7 @@ from tui.live.texts import (
     tools_at_work,
     under_way,
 )
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.transcript.step_body import escaped
 from widgets.units import duration
@@ -227,6 +228,10 @@ def told_beside(noted: TurnNoted) -> str:
             return say("chat.agent.orphan", text=about)
         case "not_cancelled":
             return say("chat.agent.not_cancelled", reason=about)
+        case "file_saved" if not noted.turn_id:
+            return say("plain.file_saved", about=about)
+        case "file_refused" if not noted.turn_id:
+            return localised(about)
         case _:
             return ""
 

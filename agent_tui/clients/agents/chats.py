@@ -26,6 +26,7 @@ from agent_tui.clients.agents.socket import (
     FILE_REFUSED,
     NO_WORKSPACE,
     AgentSocketClient,
+    saved,
 )
 from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.clients.agents.tools import ClientTools
@@ -50,7 +51,13 @@ from agent_tui.model.events import (
 from agent_tui.model.images import image_data, is_image
 from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redact, redacted, redacted_values, secrets_of
-from agent_tui.wire.agent_socket import SEND_FILE, TEXT_CHUNK, SocketFrame
+from agent_tui.wire.agent_socket import (
+    FILE_OFFERED,
+    PARSE_ERROR,
+    SEND_FILE,
+    SocketFrame,
+    orphan_line,
+)
 from agent_tui.wire.agent_tasks import AgentTask
 
 ORPHAN: Final = "orphan"  # ``TurnNoted`` of no turn, about a frame that no question asked for
@@ -143,7 +150,7 @@ class _SocketChat:
         if backend.workspace and reach is not None:
             self._tools = ClientTools(reach, f"{backend.name}/{chat_id}", backend.workspace)
         hooks = SocketHooks(
-            on_orphan=lambda frame: note(TurnNoted("", ORPHAN, about=_orphan_line(frame))),
+            on_orphan=self._orphan,
             on_error=self._failed,
             on_disconnect=self._disconnected,
             client_tools=self._tools.run if self._tools is not None else None,
@@ -151,18 +158,27 @@ class _SocketChat:
         self.id = chat_id
         self.title = f"chat {chat_id}"
         self._note = note
+        self._files = files(Path(backend.workspace)) if backend.workspace else None
+        self._saving: set[asyncio.Task[None]] = set()  # files that were offered outside of answers
         self._is_answering = False
         self._client = AgentSocketClient(
             backend.url,
             chat_id,
             chat_path=CHAT_PATH if backend.chat_path is None else backend.chat_path,
             authorization=authorization_of(backend.token),
-            files=files(Path(backend.workspace)) if backend.workspace else None,
+            files=self._files,
             hooks=hooks,
             times=SocketTimes(silence=backend.timeout),
         )
         self.connect, self.leave = self._client.connect, self._client.leave
-        self.linger, self.aclose = self._client.linger, self._client.aclose
+
+    async def linger(self) -> None:
+        await self._client.linger()
+        await self._all_saved()
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+        await self._all_saved()
 
     async def answer(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
@@ -190,8 +206,25 @@ class _SocketChat:
     async def cancel(self, task_id: str) -> None:
         pass  # a socket has no tasks: closing it gives up its answer
 
+    def _orphan(self, frame: SocketFrame) -> None:
+        if frame.type == SEND_FILE and (path := frame.text("path")):
+            saving = asyncio.create_task(self._save(path))
+            self._saving.add(saving)
+            saving.add_done_callback(self._saving.discard)
+        else:
+            self._note(TurnNoted("", ORPHAN, about=inert_line(orphan_line(frame), MAX_NOTE_CHARACTERS)))
+
+    async def _save(self, path: str) -> None:
+        self._note(TurnNoted("", FILE_OFFERED, about=path))
+        self._note(_not_saved("", path) if self._files is None else await saved(self._files, "", path))
+
+    async def _all_saved(self) -> None:
+        if self._saving:
+            await asyncio.wait(self._saving)
+
     def _failed(self, code: str, details: str) -> None:
-        if not self._is_answering:
+        """Note what cannot be read. Other faults are raised, or their frames are in an answer or orphans."""
+        if code == PARSE_ERROR and not self._is_answering:
             self._note(TurnNoted("", ORPHAN, about=inert_line(f"{code}: {details}", MAX_NOTE_CHARACTERS)))
 
     def _disconnected(self, reason: AgentTuiError | None) -> None:
@@ -298,9 +331,7 @@ class AgentChats:
                 yield told
                 is_kept = len(told.events) > 1  # the client saved it, or says why not
                 if told.name == SEND_FILE and self._backend.kind != TASKS and not is_kept:
-                    path = inert_line(str(told.data.get("path", "")), MAX_NOTE_CHARACTERS)
-                    why = f"{path} was not saved: {NO_WORKSPACE}"
-                    yield AnnouncedFrame(told.name, {}, [TurnNoted(turn_id, FILE_REFUSED, about=why)])
+                    yield AnnouncedFrame(told.name, {}, [_not_saved(turn_id, str(told.data.get("path", "")))])
 
     async def _redacted(
         self, answer: AsyncGenerator[AnnouncedFrame, None]
@@ -403,9 +434,10 @@ class _Nothing:
         pass
 
 
-def _orphan_line(frame: SocketFrame) -> str:
-    said = frame.text("text") if frame.type == TEXT_CHUNK else ""
-    return inert_line(said or frame.json(), MAX_NOTE_CHARACTERS)
+def _not_saved(turn_id: str, path: str) -> TurnNoted:
+    """Return a note about an offered file of an agent whose workspace is not known."""
+    why = f"{inert_line(path, MAX_NOTE_CHARACTERS)} was not saved: {NO_WORKSPACE}"
+    return TurnNoted(turn_id, FILE_REFUSED, about=why)
 
 
 def _written(attachments: Sequence[Attachment], folder: Path) -> list[Path]:

@@ -21,7 +21,6 @@ from agent_tui.wire.agent_socket import (
     CHAT_BUSY,
     CLIENT_TOOL_STATUS,
     CONNECTION_ERROR,
-    ERROR,
     PARSE_ERROR,
     TERMINAL,
     TIMEOUT,
@@ -208,7 +207,7 @@ class AgentLink:
                 pass
         if request is not None:
             request.put(frame, characters)
-        elif is_wanted and frame.type != ERROR:
+        elif is_wanted:
             self._hooks.on_orphan(frame)
         if frame.type in TERMINAL:
             self._finish()

@@ -109,8 +109,8 @@ class AgentSocketClient:
         return link is not None and link.farewell is None and not link.is_over.is_set()
 
     async def connect(self) -> None:
-        """Open the connection, if there is none, wait for its ``STATUS``, and read what was sent with it: that
-        belongs to no question.
+        """Open the connection, if there is none, wait for its ``STATUS``, and read what was sent with it:
+        that belongs to no question.
 
         Raises ``AgentBusy`` for a chat that another client uses (close code 1008, HTTP 403 or 409),
         ``ConnectFailed`` also if no ``STATUS`` comes, ``Refused``, ``ProtocolError`` for another first frame,
@@ -169,7 +169,7 @@ class AgentSocketClient:
                     continue
                 events = decoder.decode(frame)
                 if frame.type == SEND_FILE and self._files is not None and (path := frame.text("path")):
-                    events.append(await _saved(self._files, decoder.turn_id, path))
+                    events.append(await saved(self._files, decoder.turn_id, path))
                 if frame.status is not None:  # it never was on the wire
                     yield AnnouncedFrame(frame.type, {}, events, frame.text("call_id"))
                 else:
@@ -326,7 +326,7 @@ class AgentSocketClient:
             raise noted(self._hooks, TIMEOUT, late) from error
 
 
-async def _saved(files: AgentFiles, turn_id: str, path: str) -> ev.TurnNoted:
+async def saved(files: AgentFiles, turn_id: str, path: str) -> ev.TurnNoted:
     """Copy an offered file to the downloads, and return a note about it."""
     try:
         saved = await asyncio.to_thread(files.take, path)

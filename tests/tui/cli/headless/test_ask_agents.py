@@ -312,6 +312,34 @@ def test_what_comes_behind_the_end_is_a_notice(home: Home, agent: AgentSocketSer
     assert "the agent says, outside of the answer: By the way" in ran.stderr.splitlines()
 
 
+def test_whatever_comes_behind_the_end_is_a_line_that_can_be_read(
+    home: Home, agent: AgentSocketServer
+) -> None:
+    behind = [
+        at_socket.update({"status": "indexing", "progress": 50}),
+        at_socket.call("grep", '{"q":1}'),
+        at_socket.result("grep", ["a"]),
+        at_socket.error("LATE", "it broke"),
+        {"type": "AGENT_EVENT_NEW", "mood": "good"},
+        at_socket.end(12),
+        at_socket.file("out/late.txt"),
+    ]
+    agent.answers = [[at_socket.text("Done."), at_socket.end(), *behind]]
+    ran = ask(home, "Hi", *STREAM)
+    said = [line.partition("outside of the answer: ")[2] for line in ran.stderr.splitlines()]
+    assert ran.returncode == 0
+    assert [line for line in said if line] == [
+        "status: indexing, progress: 50",
+        'grep {"q":1}',
+        'grep: ["a"]',
+        "LATE: it broke",
+        "AGENT_EVENT_NEW good",
+        "AGENT_EVENT_END tokens_used: 12",
+    ]
+    assert "the agent offers a file: out/late.txt" in ran.stderr.splitlines()
+    assert "out/late.txt was not saved: Set workspace = DIR" in ran.stderr
+
+
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 def test_nothing_hostile_reaches_the_terminal(home: Home, agent: AgentSocketServer, form: str) -> None:
     agent.answers = [
