@@ -230,6 +230,8 @@ def told_beside(noted: TurnNoted) -> str:
             return say("chat.agent.not_cancelled", reason=about)
         case "file_saved" if not noted.turn_id:
             return say("plain.file_saved", about=about)
+        case "unreadable":
+            return localised(about)
         case "file_refused" if not noted.turn_id:
             return localised(about)
         case _:

@@ -61,6 +61,7 @@ from agent_tui.wire.agent_socket import (
 from agent_tui.wire.agent_tasks import AgentTask
 
 ORPHAN: Final = "orphan"  # ``TurnNoted`` of no turn, about a frame that no question asked for
+UNREADABLE: Final = "unreadable"  # ``TurnNoted`` of no turn, about what was sent that is not JSON
 AGENT_LEFT: Final = "agent_left"  # ``TurnNoted`` of no turn, about why the connection ended
 NOT_CANCELLED: Final = "not_cancelled"  # ``TurnNoted`` of no turn, about why a task continues
 STOPPED: Final = "Stopped"  # the failure of an answer that a person stopped
@@ -224,8 +225,8 @@ class _SocketChat:
 
     def _failed(self, code: str, details: str) -> None:
         """Note what cannot be read. Other faults are raised, or their frames are in an answer or orphans."""
-        if code == PARSE_ERROR and not self._is_answering:
-            self._note(TurnNoted("", ORPHAN, about=inert_line(f"{code}: {details}", MAX_NOTE_CHARACTERS)))
+        if code == PARSE_ERROR and self._client.is_connected:
+            self._note(TurnNoted("", UNREADABLE, about=inert_line(details, MAX_NOTE_CHARACTERS)))
 
     def _disconnected(self, reason: AgentTuiError | None) -> None:
         if reason is not None and not self._is_answering:

@@ -147,7 +147,7 @@ class AgentLink:
                 try:
                     frame = parse_frame(raw)
                 except ValueError as error:
-                    self._not_parsed(error)
+                    noted(self._hooks, PARSE_ERROR, not_json(error))
                     continue
                 await self._take(frame, len(raw))
             reason = self.farewell
@@ -179,12 +179,6 @@ class AgentLink:
         if request is not None:
             request.fail(reason or StreamLost("this connection was closed"))
         self._hooks.on_disconnect(reason)
-
-    def _not_parsed(self, error: ValueError) -> None:
-        failed = noted(self._hooks, PARSE_ERROR, not_json(error))
-        if self.request is not None:
-            self.request.fail(failed)
-            self.leave(self.request)
 
     async def _take(self, frame: SocketFrame, characters: int) -> None:
         request, is_wanted = self.request, self.is_drained.is_set()

@@ -143,6 +143,8 @@ def note_line(noted: ev.TurnNoted) -> str:
             return say("turn.server_missing", server=inert_line(noted.about))
         case "file_offered" | "file_saved" | "orphan" | "agent_left" | "not_cancelled":
             found = say(f"plain.{noted.note}", about=inert_line(noted.about))
+        case "unreadable":
+            found = localised(inert_line(noted.about))
         case "file_refused" | "progress":
             found = inert_line(noted.about)
         case "loading" | "no_tools" | "no_images":

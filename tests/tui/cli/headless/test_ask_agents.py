@@ -236,7 +236,6 @@ def test_frames_of_a_socket_are_named_by_their_type_and_only_the_main_agent_answ
         ([at_socket.text("It "), at_socket.GOODBYE], 4, "lost"),
         ([at_socket.text("It "), at_socket.close(1011)], 4, "lost"),
         ([at_socket.text("It "), at_socket.abort], 4, "lost"),
-        ([at_socket.text("It "), "no json"], 4, "error"),
         ([at_socket.text("It "), at_socket.forever], 4, "timeout"),
     ],
 )
@@ -310,6 +309,13 @@ def test_what_comes_behind_the_end_is_a_notice(home: Home, agent: AgentSocketSer
     assert ran.returncode == 0
     assert end_of(ran.stdout)["text"] == "Done."
     assert "the agent says, outside of the answer: By the way" in ran.stderr.splitlines()
+
+
+def test_what_is_not_json_is_a_notice_and_the_answer_goes_on(home: Home, agent: AgentSocketServer) -> None:
+    agent.answers = [[at_socket.text("So f"), "not json", at_socket.text("ar"), at_socket.end()]]
+    ran = ask(home, "Hi", *STREAM)
+    assert (ran.returncode, end_of(ran.stdout)["text"]) == (0, "So far")
+    assert "the agent sent something that is not JSON" in ran.stderr
 
 
 def test_whatever_comes_behind_the_end_is_a_line_that_can_be_read(
