@@ -6,7 +6,8 @@ pydantic-ai tells nothing of a call before its name has come: one whose name nev
 word, and while one waits, the next part of the answer cannot end (its index is one too many). So a call that
 begins without a name gets an empty one; what comes later is added to it. It also adds up what chunks say of
 usage (xAI's and others' say it in every one, and mean the whole so far), passes over a choice without a
-``delta``, its reason to finish among it, and over thoughts in a list of contents, which are Mistral's.
+``delta``, its reason to finish and its whole ``message`` among it, and over thoughts in a list of contents,
+which are Mistral's.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from openai.types.chat.chat_completion_chunk import (
     ChoiceDeltaToolCall,
     ChoiceDeltaToolCallFunction,
 )
-from pydantic_ai.messages import ModelResponseStreamEvent, ToolCallPart
+from pydantic_ai.messages import ModelResponseStreamEvent, TextPart, ToolCallPart
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
@@ -35,8 +36,19 @@ class _Streamed(OpenAIStreamedResponse):
     async def _validate_response(self) -> AsyncIterator[ChatCompletionChunk]:
         async for chunk in self._response:
             for choice in chunk.choices or ():
-                choice.delta = choice.delta or ChoiceDelta()
+                choice.delta = choice.delta or self._whole(choice)
             yield chunk
+
+    def _whole(self, choice: Choice) -> ChoiceDelta:
+        """Return the whole ``message`` of a choice; empty if it has none, or if its words came in pieces."""
+        message = (choice.model_extra or {}).get("message")
+        said = (TextPart, ToolCallPart)
+        if not isinstance(message, dict) or any(isinstance(p, said) for p in self._parts_manager.get_parts()):
+            return ChoiceDelta()
+        delta = ChoiceDelta.construct(**message)
+        for number, call in enumerate(delta.tool_calls or ()):
+            call.index = number
+        return delta
 
     def _add_usage(self, usage: RequestUsage, *, reported: bool, cumulative: bool = False) -> None:
         super()._add_usage(usage, reported=reported, cumulative=cumulative or reported)

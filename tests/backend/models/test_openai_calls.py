@@ -18,6 +18,7 @@ from tests.fakes.model_server import (
     FakeModelServer,
     call_chunk,
     chunk,
+    data,
     raw,
     says,
     usage_chunk,
@@ -53,6 +54,25 @@ async def test_an_answer_split_at_every_byte_says_the_same() -> None:
 @given(cuts=st.lists(st.integers(1, 12_000), max_size=40))
 async def test_an_answer_split_anywhere_says_the_same(cuts: list[int]) -> None:
     check_mixed(await said_by(MIXED.split(cuts)))
+
+
+def whole(**message: object) -> bytes:
+    """Return a chunk with a whole message instead of a piece."""
+    return data({"id": "c-1", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+
+async def test_a_whole_message_in_a_chunk_is_the_answer() -> None:
+    calls = [
+        {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.text}}
+        for one in (CALL, OTHER)
+    ]
+    answer = {"role": "assistant", "content": "Сейчас 🙂.", "reasoning_content": "¿会", "tool_calls": calls}
+    check_mixed(await said_by(raw(whole(**answer), usage_chunk(7, 3), DONE)))
+
+
+async def test_a_whole_message_after_its_pieces_is_not_said_again() -> None:
+    answer = raw(chunk(content="So "), chunk(content="far."), whole(content="So far."), *END)
+    assert text(await said_by(answer)) == "So far."
 
 
 async def test_words_after_calls_and_calls_after_words_stay_in_their_order() -> None:

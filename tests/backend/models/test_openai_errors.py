@@ -109,6 +109,7 @@ async def test_a_server_that_wants_a_key_is_told_when_none_is_set(where: str, he
         raw(data({"choices": 7})),
         raw(data({"choices": [{"delta": "word"}]})),
         raw(data({"choices": ["x"]})),
+        raw(data({"choices": [{"message": {"tool_calls": ["x"]}}]})),
         raw(b"data: " + b"[" * 5000 + b"\n\n"),
     ],
 )
