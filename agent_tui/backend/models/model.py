@@ -125,7 +125,8 @@ class ThinkingPiece:
 @dataclass(frozen=True, slots=True)
 class CallPiece:
     """More of a tool call. Pieces with one ``index`` belong together, several calls may be interleaved;
-    ``id`` and ``name`` are empty if this piece does not have them. The end of the stream ends all calls.
+    ``id`` is empty if this piece does not have it, ``name`` holds more of the name. The end of the stream
+    ends all calls.
     """
 
     index: int

@@ -89,9 +89,9 @@ class Pieces:
         begun, name = self._begun[part], more.tool_name_delta or ""
         if name and begun.name and more.tool_call_id not in (None, begun.id):
             return [self._begin(part, more.tool_call_id or "", name, more.args_delta)]
-        if begun.name:
+        if name == begun.name:
             name = ""  # some repeat it with every piece
-        begun.name = begun.name or name
+        begun.name += name
         arguments = arguments_text(more.args_delta)
         if not (name or arguments):
             return []

@@ -66,12 +66,14 @@ def test_the_log_and_the_rows_hold_what_was_heard(batches: list[list[Heard]]) ->
         said = "".join(piece.text for batch in batches for piece in batch if isinstance(piece, kind))
         in_order = sorted((step for step in rows.values() if step.type == type_), key=lambda step: step.index)
         assert "".join(step.content for step in in_order) == said
-    asked: dict[int, str] = defaultdict(str)
+    asked: dict[int, tuple[str, str]] = defaultdict(lambda: ("", ""))
     for batch in batches:
         for piece in batch:
             if isinstance(piece, CallPiece):
-                asked[piece.index] += piece.arguments
-    assert sorted(step.arguments for step in made) == sorted(asked.values())
+                name, arguments = asked[piece.index]
+                asked[piece.index] = name + piece.name, arguments + piece.arguments
+    assert sorted((step.name, step.arguments) for step in made) == sorted(asked.values())
+    assert all(rows[step.id].name == step.name for step in made)
     assert len({step.id_ref for step in made}) == len(made)
 
 

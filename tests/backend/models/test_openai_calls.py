@@ -112,8 +112,15 @@ async def test_words_after_calls_and_calls_after_words_stay_in_their_order() -> 
             call_chunk(1, "b", "calculator", '{"n"'),
             call_chunk(1, "", "", ": 2}"),
         ),
+        (
+            call_chunk(0, "a", "calcu", ""),
+            call_chunk(1, "b", "c", None),
+            call_chunk(0, None, "lator", '{"n"'),
+            call_chunk(1, "b", "alculator", '{"n": 2}'),
+            call_chunk(0, None, "calculator", ": 1}"),
+        ),
     ],
-    ids=["gaps", "no index", "one index", "name again", "name later", "empty later"],
+    ids=["gaps", "no index", "one index", "name again", "name later", "empty later", "name in pieces"],
 )
 async def test_two_calls_are_two_however_a_server_counts_them(frames: tuple[bytes, ...]) -> None:
     calls = calls_of(await said_by(raw(*frames, *END)))

@@ -231,6 +231,8 @@ class StepLog:
             return
         if piece.id and not known.step.id_ref:
             known.step = replace(known.step, id_ref=piece.id)
+        if piece.name:  # the whole call is told with all of it
+            known.step = replace(known.step, name=known.step.name + piece.name)
         self._add_arguments(known, piece.arguments, written)
 
     def _hear_early(self, piece: CallPiece, written: ChangeSet) -> None:
