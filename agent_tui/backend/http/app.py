@@ -99,6 +99,7 @@ def build_app(
     middleware = [Middleware(Guard, hosts=face.hosts, token=face.token), Middleware(Door, traffic=traffic)]
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
     app.router.redirect_slashes = False
+    app.router.default = problem(HTTPStatus.NOT_FOUND)  # Starlette's is 403 for a WebSocket, which means busy
     return app
 
 
