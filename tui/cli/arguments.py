@@ -28,6 +28,12 @@ class Connection(NamedTuple):
     backend: str | None = None
     token_file: str | None = None
 
+    @property
+    def again(self) -> tuple[str, ...]:
+        """The words that name the same server in another command, without a token."""
+        named = (("--url", self.url), ("--backend", self.backend), ("--token-file", self.token_file))
+        return tuple(word for option, value in named if value for word in (option, value))
+
     def __repr__(self) -> str:  # keeps the token out of logs and tracebacks
         return f"Connection(url={self.url!r}, backend={self.backend!r})"
 

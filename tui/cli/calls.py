@@ -87,7 +87,8 @@ def ask(
         raise ConfigError("CONVERSATION is empty", f"see {PROGRAM} ask --help")
     from tui.cli.headless.ask_input import AskOptions, read_question
 
-    options = AskOptions(tools=tool_list(tools), allow=tuple(allow or ()), thinking=thinking or None, **said)
+    said |= {"tools": tool_list(tools), "allow": tuple(allow or ()), "thinking": thinking or None}
+    options = AskOptions(server=connection.again, **said)
     other = None if wants_embedded(connection) else other_server(connection, *ANSWERING)
     agent = other.agent if other is not None else None
     is_socket = agent is not None and agent.kind == SOCKET

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shlex
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -9,8 +11,9 @@ from typing import Final
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.config.file import SOCKET, BackendConfig
 from agent_tui.config.tool_rules import named_tools
-from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered, Refused
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered, Refused
 from agent_tui.paths import current_folder
+from agent_tui.redaction import redacted
 from agent_tui.state.conversation import ConversationState
 from tui.cli import output
 from tui.cli.commands import connect
@@ -25,6 +28,7 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 
 NOTHING: Final = Record({"conversation": None}, ())
+LOOK_SECONDS: Final = 2.0  # for the messages that a server stores
 UNANSWERED: Final = ("error", "lost", "timeout")  # endings of an incomplete answer
 
 
@@ -55,7 +59,8 @@ def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatN
                     with suppress(AgentTuiError):
                         await client.delete(id_)
                 raise
-            if (told := _what_to_do(state, id_, ending)) and not ending.gave_up:
+            told = _what_to_do(state, redacted(shlex.join([id_, *options.server])), ending)
+            if told and not ending.gave_up and await _has_messages(client, id_):
                 output.notice(told)
             if form_name != "json":
                 return ending, NOTHING
@@ -67,14 +72,27 @@ def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatN
     return carried_out(source, errand, NOTHING, finish)
 
 
-def _what_to_do(state: ConversationState, conversation_id: str, ending: Ending) -> str:
-    """Return what helps if the answer is not complete; "" if it is, or if nothing was asked."""
+def _what_to_do(state: ConversationState, conversation: str, ending: Ending) -> str:
+    """Return what helps if the answer is not complete; "" if it is, or if nothing was asked. ``conversation``
+    is the words that name it and its server.
+    """
     last = state.last_turn
     if ending.reason not in UNANSWERED or (last is None and not state.run_error):
         return ""
     is_begun = last is not None and last.role != "user" and bool(last.text)
     does = "c continues the answer, r retries it" if is_begun else "r retries the question"
-    return localised(f"agent-tui chat {conversation_id} opens it: {does}")
+    return localised(f"agent-tui chat {conversation} opens it: {does}")
+
+
+async def _has_messages(client: ChatClient, conversation_id: str) -> bool:
+    """Return whether a chat screen would show what was said; also ``True`` if the server does not say now."""
+    with suppress(TimeoutError, AgentTuiError):
+        async with asyncio.timeout(LOOK_SECONDS):
+            try:
+                await client.messages_raw(conversation_id)
+            except (NotFound, NotOffered):
+                return False
+    return True
 
 
 async def _conversation_id(client: ChatClient, options: AskOptions, *, embedded: bool) -> str:

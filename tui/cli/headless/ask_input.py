@@ -43,7 +43,8 @@ class AskInput:
 @dataclass(frozen=True, slots=True)
 class AskOptions:
     """The options of a question, ``None`` if not given. ``allow`` are patterns of calls, tools work in
-    ``workspace``. Raises ``ConfigError`` for an invalid pattern.
+    ``workspace``, ``server`` are the words that name the server. Raises ``ConfigError`` for an invalid
+    pattern.
     """
 
     conversation: str | None = None
@@ -55,6 +56,7 @@ class AskOptions:
     workspace: Path | None = None
     chat_id: int | None = None  # of an agent socket
     strict: bool = False  # the demo model answers only if it is named
+    server: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for pattern in self.allow:

@@ -17,6 +17,7 @@ from tests.fakes.http_server import Reply, Request, answers_json
 from tests.fakes.rooms_server import in_thread
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, SECONDS, Home, finish, one_line, own_environ
+from tui.cli.arguments import Connection
 
 ANSWER = "It has one target: 目标"
 STREAM = ("--output", "stream-json")
@@ -379,8 +380,23 @@ def test_a_pipe_that_stays_silent_is_waited_for_and_named(home: Home, original: 
 def test_a_failed_answer_says_what_to_do(home: Home, before: list[Event], does: str) -> None:
     failed: Event = ("error", {"content": "API Error: no"})
     with in_thread(OriginalChatServer([*before, failed])) as server:
+        server.on("GET", "/api/conversations/7/messages", answers_json({"messages": []}))
         ran = home.main("ask", "x", "--conversation", "7", "--url", server.url)
     assert ran.returncode == 4
     told, why = ran.stderr.splitlines()
-    assert told == f"agent-tui chat 7 opens it: {does}"
+    assert told == f"agent-tui chat 7 --url {server.url} opens it: {does}"
     assert why.endswith("API Error: no")
+
+
+def test_where_no_messages_are_stored_a_failed_answer_is_not_opened(home: Home) -> None:
+    failed: Event = ("error", {"content": "API Error: no"})
+    with in_thread(OriginalChatServer([text("So far"), failed])) as server:
+        ran = home.main("ask", "x", "--conversation", "7", "--url", server.url)
+    assert (ran.returncode, ran.stdout) == (4, "So far\n")
+    assert one_line(ran.stderr).endswith("API Error: no")
+
+
+def test_a_hint_names_the_server_but_no_token() -> None:
+    given = Connection(url="http://h:1", token="secret", token_file="a file")
+    assert given.again == ("--url", "http://h:1", "--token-file", "a file")
+    assert Connection(backend="them").again == ("--backend", "them")
