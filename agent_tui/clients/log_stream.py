@@ -107,6 +107,7 @@ class LogStream:
         self.last = None if post is not None else after  # the last decimal id of a log
         self._asked_from: int | None = None
         self._has_gaps = False  # this is how the server counts
+        self._has_ids = True  # as far as known: its ids increase
         self._post = post
         self._lost: TransportError | None = None  # how the POST was lost
         self._is_last = is_last
@@ -200,11 +201,15 @@ class LogStream:
         if not frame.data:  # an empty frame after a comment is not an event (protocols.md §1, fault 7)
             return False
         number, last = decimal_id(frame.id), self.last
+        if self._is_posting:  # nothing is sent again on the first connection
+            self._has_ids = self._has_ids and (number is None or last is None or number > last)
+            self.last = (last if number is None else number) if self._has_ids else None
+            return True
         if number is not None and last is not None:
             if number <= last:
                 # An error that could not be stored has no id of its own, but ends the run.
                 return number == last and self._is_last is not None and self._is_last(frame)
-            if number > last + 1 and not self._is_posting and not self._has_gaps:
+            if number > last + 1 and not self._has_gaps:
                 # They are requested once: what the server does not send then, it does not have.
                 self._has_gaps = self._asked_from == last
                 self._asked_from = last

@@ -224,6 +224,20 @@ async def test_a_clean_end_before_the_last_event_is_read_on_too(
     assert names(reading.items) == [name for name, _ in events]
 
 
+@pytest.mark.parametrize("odd", [[1] * 9, [5, 4, 3, 2, 1, 6, 7, 8, 9], [1, 2, 2, None, 3, 3, 4, 5, 6]])
+async def test_frames_of_a_run_whose_ids_do_not_increase_are_all_taken_and_nothing_is_read_on(
+    server: FakeServer, client: RoomsClient, odd: list[int | None]
+) -> None:
+    events = run_events()[: len(odd)]
+    sent = [frame(*event, id_) for event, id_ in zip(events, odd, strict=True)]
+    server.on("POST", RUN, streams(*sent, then="drop"))
+    async with Collector(client.run_frames("r1")) as reading:
+        await reading.end()
+    assert names(reading.items) == [name for name, _ in events]
+    assert isinstance(reading.error, StreamLost)
+    assert [request.method for request in server.requests] == ["POST"]
+
+
 @pytest.mark.parametrize("status", [404, 405])
 async def test_ids_without_events_are_lost(server: FakeServer, client: RoomsClient, status: int) -> None:
     server.on("POST", RUN, streams(with_ids(1, 5, run_events()), then="drop"))
