@@ -112,15 +112,17 @@ async def open_socket(
         yield socket
 
 
-def lost(error: ConnectionClosed) -> AgentTuiError:
-    """Return our error for a socket that closed before its last frame."""
+def lost(error: ConnectionClosed, *, may_be_busy: bool = True) -> AgentTuiError:
+    """Return our error for a socket that closed before its last frame. Code 1008 means that somebody else
+    uses what it leads to, if that ``may_be_busy``: not any more once it answered.
+    """
     received, sent = error.rcvd, error.sent
     if sent is not None and not error.rcvd_then_sent and (ours := _closed_by_us(sent)) is not None:
         return ours
     if received is None:
         return StreamLost("the connection broke off")
     said = inert_line(received.reason, MAX_REASON_CHARACTERS) or f"code {received.code}"
-    if received.code == POLICY_VIOLATION:
+    if received.code == POLICY_VIOLATION and may_be_busy:
         return AgentBusy("the server closed the connection", said)
     title = _CLOSED_BY_SERVER.get(received.code, "the server closed the connection")
     return StreamLost(title, said, retryable=received.code not in _LASTING)

@@ -185,7 +185,9 @@ async def test_nobody_at_the_address_is_tried_three_times(clock: QuickClock) -> 
     await nobody.aclose()
 
 
-@pytest.mark.parametrize(("mode", "said"), [("drop", ""), ("cut", "one two ")])
+@pytest.mark.parametrize(
+    ("mode", "said"), [("drop", ""), ("cut", "one two "), ("drop 1008", ""), ("cut 1008", "one two ")]
+)
 async def test_a_stream_that_breaks_off_is_an_error_and_keeps_the_words(
     client: AgentTasksClient, service: AgentService, mode: str, said: str
 ) -> None:

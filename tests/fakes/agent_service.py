@@ -28,7 +28,8 @@ class AgentService:
     """What became known: ``posts`` are the bodies, ``frames`` those that clients sent, ``order`` all in turn.
 
     ``script`` says for each coming task what happens: "ok", "slow" (one word, then nothing until it is
-    cancelled), "drop" (the socket closes before a word), "cut" (after two), "abort", "exit", "error",
+    cancelled), "drop" (the socket closes before a word), "cut" (after two; a code of the close may
+    follow, as in "cut 1008"), "abort", "exit", "error",
     "tools", "silent", "late" (says nothing until ``go_on``), "held" (the POST is answered after ``go_on``),
     "gone" (the socket closes before the POST is answered), "nameless" (the POST names no task), a number (the
     status of the POST) or "ws N" (that of the handshake). "ok" when it is empty.
@@ -117,9 +118,9 @@ class AgentService:
             with contextlib.suppress(RuntimeError, WebSocketDisconnect):
                 await one.send_text(frame)
 
-    async def _drop(self) -> None:
+    async def _drop(self, code: str = "") -> None:
         for one in list(self._sockets):
-            await one.close(1011)
+            await one.close(int(code or 1011))
 
     async def _go(self, task_id: str, mode: str) -> None:
         subscribed = lambda one: any(f["data"].get("taskId") == task_id for f in one.frames)  # noqa: E731
@@ -128,16 +129,17 @@ class AgentService:
         await self.tell(task_id, type="heartbeat")
         for one in list(self._sockets):
             await one.send_text("not json")
+        mode, _, code = mode.partition(" ")
         match mode:
             case "drop":
-                await self._drop()
+                await self._drop(code)
             case "abort" | "exit" | "error":
                 said = {"abort": "the session was Aborted", "exit": "process EXITED with code 1"}
                 await self.tell(task_id, type="error", message=said.get(mode, "the model is gone"))
             case "cut":
                 await self.tell(task_id, type="text", content="one ")
                 await self.tell(task_id, type="text", content="two ")
-                await self._drop()
+                await self._drop(code)
             case "slow":
                 await self.tell(task_id, type="text", content="one ")
                 await self.until(lambda one: task_id in one.cancelled)

@@ -165,10 +165,7 @@ class AgentLink:
             return self.farewell
         if is_restart(closed):
             self._on_restart()
-        error = lost(closed)
-        if isinstance(error, AgentBusy) and self.request is not None and self.request.received:
-            error = StreamLost(error.title, error.detail)  # the connection had the chat
-        return error
+        return lost(closed, may_be_busy=self.request is None or not self.request.received)
 
     def _end(self, reason: AgentTuiError | None) -> None:
         request, self.reason = self.request, reason

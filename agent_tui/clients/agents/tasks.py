@@ -195,7 +195,8 @@ class AgentTasksClient:
                     if events:
                         yield AnnouncedFrame(data["type"], data, events)
             except ConnectionClosed as error:
-                raise (AnswerLeft("the answer was given up") if self._is_left else lost(error)) from error
+                left = AnswerLeft("the answer was given up")
+                raise (left if self._is_left else lost(error, may_be_busy=False)) from error
             finally:
                 if not is_over and self.task_id:
                     self._later(self.cancel(task_id))
