@@ -112,7 +112,9 @@ class RoundEnded:
 
 @dataclass(frozen=True, slots=True)
 class AgentStatusChanged:
-    """``agent_status``; ``status`` is pending, streaming, completed or whatever the server made up."""
+    """``agent_status``; ``status`` is pending, streaming, completed, skipped (ours, a field beside
+    ``completed``) or whatever the server made up.
+    """
 
     agent_id: str
     agent_name: str

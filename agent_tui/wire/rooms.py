@@ -46,12 +46,13 @@ def _parallel_started(said: Wire) -> ev.Event:
     return ev.ParallelStarted(**fields | {"agents": agents})
 
 
-def _agent_status(said: Wire) -> ev.Event:
-    fields = vars(said)
-    status = fields.pop("status")
+def _agent_status(told: Wire) -> ev.Event:
+    fields = vars(told)
+    status, skipped = fields.pop("status"), fields.pop("skipped")
     if fields["note"] and fields["turn_id"]:
         return ev.TurnNoted(**fields)
-    return ev.AgentStatusChanged(fields["agent_id"], fields["agent_name"], status)
+    said = "skipped" if skipped is True else status
+    return ev.AgentStatusChanged(fields["agent_id"], fields["agent_name"], said)
 
 
 class _MessageChunk(Wire):
@@ -166,6 +167,7 @@ _FRAMES: Mapping[str, _Made] = {
             note=(Text, ""),
             seconds=(Seconds, 0.0),
             status=(Text, ...),
+            skipped=(Any, None),
         ),
         _agent_status,
     ),

@@ -37,6 +37,8 @@ _ROOM_FIELDS = tuple(
     if name not in _ONLY_SET
 )
 
+_SKIPPED: dict[str, Any] = {"status": "completed", "skipped": True}
+
 
 def message_fields(message: ev.Message) -> dict[str, Any]:
     """Return a stored message as on the wire, with additional fields only if they are set."""
@@ -136,7 +138,8 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "message", message_fields(message)
         case ev.AgentStatusChanged(agent_id, agent_name, status):
             fields = {"agent_id": agent_id, "agent_name": agent_name, "status": status}
-            return "agent_status", fields
+            # The protocol has no such status; the field is ours.
+            return "agent_status", fields | (_SKIPPED if status == "skipped" else {})
         case ev.TurnNoted():
             who = {"agent_id": event.agent_id, "agent_name": event.agent_name, "status": "streaming"}
             more = only_set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from agent_tui.model import events as ev
 from agent_tui.wire.content import steps_content
-from agent_tui.wire.rooms import decode_messages, decode_room
-from agent_tui.wire.rooms_encode import listed_message_fields, room_fields
+from agent_tui.wire.rooms import decode, decode_messages, decode_room
+from agent_tui.wire.rooms_encode import encode, listed_message_fields, room_fields
 
 ROOM = ev.RoomInfo(
     "r",
@@ -100,3 +101,15 @@ def test_a_listed_message_says_how_it_stands(message: ev.Message, status: str) -
     assert fields["status"] == status
     [read], _, _ = decode_messages([fields])
     assert read == replace(message, status=status)
+
+
+def test_a_skipped_turn_is_sent_in_the_words_of_the_protocol_and_read_in_both() -> None:
+    event = ev.AgentStatusChanged("a2", "Ada", "skipped")
+    name, sent = encode(event)
+    who = {"agent_id": "a2", "agent_name": "Ada"}
+    assert (name, sent) == ("agent_status", {**who, "status": "completed", "skipped": True})
+    for fields in (sent, {**who, "status": "skipped"}):
+        assert decode(name, json.dumps(fields)) == event
+    for odd in (False, None, "true", 1):
+        fields = {**who, "status": "completed", "skipped": odd}
+        assert decode(name, json.dumps(fields)) == ev.AgentStatusChanged("a2", "Ada", "completed")

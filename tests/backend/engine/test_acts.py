@@ -87,7 +87,7 @@ async def test_a_skip_of_who_waits_passes_over_its_next_turn_and_only_that(tmp_p
         messages = await finish(house, model, room)
         assert [(m.sender_name, m.round_number) for m in messages[1:]] == [("Ada", 1), ("Ada", 2), ("Bob", 2)]
         skipped = [data(f) for f in house.log.of(room.id) if f.name == "agent_status"]
-        assert skipped == [{"agent_id": bob, "agent_name": "Bob", "status": "skipped"}]
+        assert skipped == [{"agent_id": bob, "agent_name": "Bob", "status": "completed", "skipped": True}]
         assert not (await house.engine.show(ROOMS, room.id)).agents[1].skip_next
 
 
