@@ -121,11 +121,12 @@ def turn_message(
     """Return one attempt at a turn as a message of its agent, with the name it had then.
 
     ``content`` and the meaning of ``token_count`` depend on the kind's protocol. In a chat the count is the
-    provider's for completion tokens, 0 if unknown (protocols.md §2). In a room, a turn with words only has no
-    ``steps`` besides its text.
+    provider's for completion tokens, 0 if unknown, and an answer that failed is ``interrupted`` (protocols.md
+    §2). In a room, a turn with words only has no ``steps`` besides its text.
     """
-    text = turn.text or said_in(steps)
+    text, interrupted = turn.text or said_in(steps), turn.reason
     if kind not in ROOM:
+        interrupted = interrupted or ("error" if turn.error else "")
         content, tokens = answer_content(text, steps), turn.completion_tokens
     elif all(step.type == "text" for step in steps):
         content, tokens, steps = steps_content(text), token_count(text), ()
@@ -143,7 +144,7 @@ def turn_message(
         token_count=tokens,
         created_at=turn.created_at,
         agent_id=turn.agent_id,
-        interrupted=turn.reason,
+        interrupted=interrupted,
         status="streaming" if turn.status == "streaming" else "",
         error=turn.error,
         superseded=turn.status == "superseded",

@@ -231,6 +231,7 @@ async def test_a_refusal_after_words_is_reported_with_what_was_said(tmp_path: Pa
         answer = await house.last()
         assert house.end() == ("error", {"content": "API Error: rate limit"})
         assert (answer.text, answer.error, len(model.calls)) == ("Half", "API Error: rate limit", 1)
+        assert answer.interrupted == "error"
         await house.ask("Go on.")
     assert told(model.calls[1].request) == [
         ("user", "Well?"),

@@ -188,7 +188,7 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
         found.append(say("export.version", number=number, most=len(message.versions)))
     if message.status == "streaming":
         found.append(say("export.streaming"))
-    if message.interrupted:
+    if message.interrupted and not message.error:
         found.append(why_cut(message.interrupted))
     if (spoken := message.spoken) is not None:
         if spoken.text and message.role != "user":
