@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from agent_tui.model import events as ev
 from agent_tui.wire.content import (
@@ -27,6 +27,8 @@ _ENDS_SESSION: Final = ("aborted", "exited")
 _IDS: Final = ("id", "tool_use_id", "toolUseId", "call_id")
 _NAMES: Final = ("name", "tool_name", "toolName", "tool")
 
+Id = str | int  # of a session or a task: sent back as it came
+
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
@@ -38,30 +40,37 @@ class AgentTask:
     system_prompt: str = ""
     attachments: Sequence[ev.Attachment] = ()
 
-    def json(self, session_id: str) -> dict[str, Any]:
+    def json(self, session_id: Id) -> dict[str, Any]:
         """Return the body of the POST."""
         body: dict[str, Any] = {
             "prompt": self.prompt or ONLY_FILES,
             "engineType": self.engine_type,
             "voiceMode": self.voice_mode,
         }
-        files = attachment_fields(self.attachments)
-        return body | only_set(systemPrompt=self.system_prompt, sessionId=session_id, attachments=files)
+        if session_id != "":
+            body["sessionId"] = session_id
+        return body | only_set(
+            systemPrompt=self.system_prompt, attachments=attachment_fields(self.attachments)
+        )
 
 
-def subscribe(session_id: str, task_id: str = "") -> str:
+def subscribe(session_id: Id, task_id: Id = "") -> str:
     """Return the frame that subscribes to the events of a session, or of one task in it."""
-    data = {"sessionId": session_id, **({"taskId": task_id} if task_id else {})}
+    data = {"sessionId": session_id, **({} if task_id == "" else {"taskId": task_id})}
     return dump({"event": "subscribe_session", "data": data})
 
 
-def accepted(answer: object) -> tuple[str, str]:
+def accepted(answer: object) -> tuple[Id, Id]:
     """Return (session id, task id) from the POST's answer; raises ``ValueError`` if they are missing."""
     fields = answer if isinstance(answer, dict) else {}
-    session_id, task_id = (fields.get(name) for name in ("sessionId", "taskId"))
-    if not (isinstance(session_id, str) and session_id and isinstance(task_id, str) and task_id):
+    session_id, task_id = fields.get("sessionId"), fields.get("taskId")
+    if not (_is_id(session_id) and _is_id(task_id)):
         raise ValueError("no sessionId and taskId")
     return session_id, task_id
+
+
+def _is_id(value: object) -> TypeGuard[Id]:
+    return value != "" and isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def ends_session(message: str) -> bool:
@@ -82,9 +91,9 @@ class AgentTaskDecoder:
     ``taskId`` counts as its own.
     """
 
-    def __init__(self, task_id: str, turn_id: str = "") -> None:
-        self.task_id = task_id
-        self._turn_id = turn_id or task_id
+    def __init__(self, task_id: Id, turn_id: str = "") -> None:
+        self.task_id = str(task_id)
+        self._turn_id = turn_id or self.task_id
         self._count = 0
         self._has_spoken = False
         self._pairs = SplitPairs()
@@ -98,7 +107,8 @@ class AgentTaskDecoder:
     def own(self, frame: str | bytes) -> dict[str, Any]:
         """Return the data of a frame of the task; empty for any other frame."""
         data = _data_of(frame)
-        if data is None or data.get("taskId", self.task_id) not in (None, self.task_id):
+        task_id = None if data is None else data.get("taskId")
+        if data is None or (task_id is not None and not (_is_id(task_id) and str(task_id) == self.task_id)):
             return {}
         return data
 
@@ -180,4 +190,4 @@ def _first(data: dict[str, Any], *names: str) -> Any:
 
 def _text(data: dict[str, Any], *names: str) -> str:
     value = _first(data, *names)
-    return encodable(value) if isinstance(value, str) else ""
+    return encodable(str(value)) if _is_id(value) else ""

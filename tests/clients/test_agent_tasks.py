@@ -115,6 +115,17 @@ async def test_an_answer_is_its_own_words_and_the_next_task_is_of_the_same_sessi
     assert set(service.headers) == {("post", AUTHORIZATION), ("socket", AUTHORIZATION)}
 
 
+async def test_a_service_whose_ids_are_numbers_gets_them_back_as_numbers(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    service.script = ["numbers", "numbers"]
+    assert (await asked(client))[-1] == TurnDone("1", "1")
+    await asked(client)
+    sent = [frame["data"] for frame in service.frames]
+    assert sent == [{"sessionId": 5, "taskId": 1}, {"sessionId": 5}, {"sessionId": 5, "taskId": 2}]
+    assert (service.posts[1]["sessionId"], client.session_id) == (5, "5")
+
+
 async def test_thoughts_and_tools_are_steps_of_the_answer(
     client: AgentTasksClient, service: AgentService
 ) -> None:

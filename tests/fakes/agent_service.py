@@ -28,11 +28,11 @@ class AgentService:
     """What became known: ``posts`` are the bodies, ``frames`` those that clients sent, ``order`` all in turn.
 
     ``script`` says for each coming task what happens: "ok", "slow" (one word, then nothing until it is
-    cancelled), "drop" (the socket closes before a word), "cut" (after two; a code of the close may
-    follow, as in "cut 1008"), "abort", "exit", "error",
-    "tools", "silent", "late" (says nothing until ``go_on``), "held" (the POST is answered after ``go_on``),
-    "gone" (the socket closes before the POST is answered), "nameless" (the POST names no task), a number (the
-    status of the POST) or "ws N" (that of the handshake). "ok" when it is empty.
+    cancelled), "drop" (the socket closes before a word), "cut" (after two; a code of the close may follow, as
+    in "cut 1008"), "abort", "exit", "error", "tools", "silent", "late" (says nothing until ``go_on``), "held"
+    (the POST is answered after ``go_on``), "gone" (the socket closes before the POST is answered), "nameless"
+    (the POST names no task), "numbers" (ids are numbers), a number (the status of the POST) or "ws N" (that
+    of the handshake). "ok" when it is empty.
     """
 
     url: str = ""
@@ -73,8 +73,10 @@ class AgentService:
             await self.until(lambda one: "gone" in one.order)
         if mode == "held":
             await self.go_on.wait()
-        task_id = f"t{len(self.posts)}"
+        task_id: Any = f"t{len(self.posts)}"
         session_id = body.get("sessionId") or f"s{len(self.posts)}"
+        if mode == "numbers":
+            session_id, task_id = 5, len(self.posts)
         going = asyncio.create_task(self._go(task_id, mode))
         self._tasks.add(going)
         return JSONResponse({"sessionId": session_id, "taskId": task_id}, 201)
@@ -110,7 +112,7 @@ class AgentService:
         for task in self._tasks:
             task.cancel()
 
-    async def tell(self, task_id: str | None, **data: Any) -> None:
+    async def tell(self, task_id: str | int | None, **data: Any) -> None:
         """Send an event to everybody; ``None``: of no named task."""
         named = {} if task_id is None else {"taskId": task_id}
         frame = json.dumps({"event": "stream_event", "data": {**named, **data}})
@@ -122,7 +124,7 @@ class AgentService:
         for one in list(self._sockets):
             await one.close(int(code or 1011))
 
-    async def _go(self, task_id: str, mode: str) -> None:
+    async def _go(self, task_id: str | int, mode: str) -> None:
         subscribed = lambda one: any(f["data"].get("taskId") == task_id for f in one.frames)  # noqa: E731
         await self.until(subscribed)
         await self.tell("somebody-elses", type="text", content="not yours ")

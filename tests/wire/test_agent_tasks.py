@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.model.events import RunFailed, StepAdded, StepSet, ToolStatusChanged, TurnDone
-from agent_tui.wire.agent_tasks import AgentTaskDecoder, accepted, ends_session, subscribe
+from agent_tui.wire.agent_tasks import AgentTask, AgentTaskDecoder, accepted, ends_session, subscribe
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -59,6 +59,23 @@ def test_a_frame_of_another_task_is_left_alone_and_one_of_none_is_its_own() -> N
     assert decoder.decode(frame(type="completed")) == [TurnDone("t1", "t1")]
 
 
+def test_ids_may_be_numbers_and_go_back_as_numbers() -> None:
+    session_id, task_id = accepted({"sessionId": 0, "taskId": 7})
+    told = json.loads(subscribe(session_id, task_id))
+    assert told["data"] == {"sessionId": 0, "taskId": 7}
+    assert AgentTask("Hi").json(session_id)["sessionId"] == 0
+    decoder = AgentTaskDecoder(task_id)
+    assert decoder.decode(frame(type="completed", taskId=8)) == []
+    assert decoder.decode(frame(type="completed", taskId=7)) == [TurnDone("7", "7")]
+    assert decoder.decode(frame(type="completed", taskId="7")) == [TurnDone("7", "7")]
+    calls = [frame(type="tool_use", id=number, name="look") for number in (1, 2)]
+    steps = [event for call in calls for event in decoder.decode(call)]
+    (_, result) = decoder.decode(frame(type="tool_result", id=2, name="look", content="blue"))
+    assert isinstance(steps[2], StepSet)
+    assert isinstance(result, StepSet)
+    assert (steps[2].step.id_ref, result.step.id_ref) == ("2", steps[2].step.id)
+
+
 @pytest.mark.parametrize(
     "odd", ["", "[]", "nonsense", b"\xff", "[" * 100_000, '{"event":"stream_event"}', frame(type=["text"])]
 )
@@ -78,7 +95,7 @@ def test_no_payload_is_too_odd(kind: str, content: object, id_: object, input_: 
 
 def test_which_session_and_task_were_made() -> None:
     assert accepted({"sessionId": "s", "taskId": "t"}) == ("s", "t")
-    odds: list[object] = [None, [], {}, {"sessionId": "", "taskId": "t"}, {"sessionId": 1, "taskId": "t"}]
+    odds: list[object] = [None, [], {}, {"sessionId": "", "taskId": "t"}, {"sessionId": True, "taskId": "t"}]
     for odd in odds:
         with pytest.raises(ValueError, match="no sessionId"):
             accepted(odd)

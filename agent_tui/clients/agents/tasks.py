@@ -31,6 +31,7 @@ from agent_tui.model.events import Event, RunFailed, TurnDone
 from agent_tui.wire.agent_tasks import (
     AgentTask,
     AgentTaskDecoder,
+    Id,
     accepted,
     ends_session,
     subscribe,
@@ -70,7 +71,7 @@ class AgentTasksClient:
         clock: Clock = SYSTEM_CLOCK,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self.session_id = session_id
+        self._session_id: Id = session_id
         self._net = Net(base_url, timeout=answer_seconds, environ=environ, authorization=authorization)
         self._socket_url = socket_url(self._net.base_url, SOCKET_PATH)
         self._authorization = authorization
@@ -82,10 +83,20 @@ class AgentTasksClient:
         self._turn = asyncio.Lock()  # one task at a time: one socket carries the tasks of a session
         self._injections = 0
         self._socket: ClientConnection | None = None  # of the current task
-        self.task_id = ""  # its id
+        self._task_id: Id = ""  # its id
         self._is_left = False
         self._on_not_cancelled = on_not_cancelled
         self._cancelling: set[asyncio.Task[None]] = set()
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session, "" while there is none."""
+        return str(self._session_id)
+
+    @property
+    def task_id(self) -> str:
+        """The id of the current task, "" if there is none."""
+        return str(self._task_id)
 
     async def aclose(self) -> None:
         """Cancel the current task, wait briefly until tasks that were given up are cancelled, then close
@@ -93,7 +104,7 @@ class AgentTasksClient:
         """
         if self.task_id:
             self._later(self.cancel(self.task_id))
-            self.task_id = ""
+            self._task_id = ""
         if self._cancelling:
             _, left = await asyncio.wait(self._cancelling, timeout=CANCEL_SECONDS)
             for one in left:
@@ -176,7 +187,7 @@ class AgentTasksClient:
                     socket, task_id = await self._begin(opened, task)
             except TimeoutError as error:
                 raise self._too_late() from error
-            self._socket, self.task_id, self._is_left, is_over = socket, task_id, False, False
+            self._socket, self._task_id, self._is_left, is_over = socket, task_id, False, False
             decoder = AgentTaskDecoder(task_id, turn_id)
             try:
                 yield AnnouncedFrame()
@@ -200,12 +211,12 @@ class AgentTasksClient:
             finally:
                 if not is_over and self.task_id:
                     self._later(self.cancel(task_id))
-                self._socket, self.task_id = None, ""
+                self._socket, self._task_id = None, ""
 
     def _too_late(self) -> TimedOut:
         return TimedOut("the agent took too long", f"{self._total_seconds:g} s passed", retryable=False)
 
-    async def _begin(self, opened: AsyncExitStack, task: AgentTask) -> tuple[ClientConnection, str]:
+    async def _begin(self, opened: AsyncExitStack, task: AgentTask) -> tuple[ClientConnection, Id]:
         """Open the socket, subscribe, hand over the task, subscribe to it; return the socket and its id.
 
         Raises ``_NotTaken``.
@@ -214,7 +225,7 @@ class AgentTasksClient:
         try:
             socket = await opened.enter_async_context(opening)
             if self.session_id:
-                await socket.send(subscribe(self.session_id))
+                await socket.send(subscribe(self._session_id))
         except ConnectionClosed as error:
             raise _NotTaken(lost(error), is_retryable=True) from error
         except (TransportError, Refused) as error:
@@ -223,7 +234,7 @@ class AgentTasksClient:
         except AgentTuiError as error:
             raise _NotTaken(error, is_retryable=False) from error
         try:
-            self.session_id, task_id = accepted(await self._post(task))
+            self._session_id, task_id = accepted(await self._post(task))
         except (ConnectFailed, StreamLost, TimedOut) as error:
             raise _NotTaken(error, is_retryable=error.retryable) from error
         except Refused as error:  # an answer, so there is no retry; it is a refusal only for a token
@@ -234,14 +245,14 @@ class AgentTasksClient:
         except ValueError as error:
             raise ProtocolError("the agent service's answer names no task") from error
         with suppress(ConnectionClosed):  # what was sent before may still be read, and says why
-            await socket.send(subscribe(self.session_id, task_id))
+            await socket.send(subscribe(self._session_id, task_id))
         return socket, task_id
 
     async def _post(self, task: AgentTask) -> object:
         """Return the answer to the POST. If the caller gives up, its answer is still awaited, so that its
         task can be cancelled.
         """
-        posting = asyncio.create_task(self._net.call("POST", TASKS_PATH, json=task.json(self.session_id)))
+        posting = asyncio.create_task(self._net.call("POST", TASKS_PATH, json=task.json(self._session_id)))
         try:
             return await asyncio.shield(posting)
         except asyncio.CancelledError:
@@ -255,14 +266,14 @@ class AgentTasksClient:
 
     def _note_end(self, message: str) -> None:
         if ends_session(message) and not self._injections:
-            self.session_id = ""
+            self._session_id = ""
 
     def _later(self, work: Coroutine[None, None, None]) -> None:
         cancelling = asyncio.create_task(work)
         self._cancelling.add(cancelling)
         cancelling.add_done_callback(self._cancelling.discard)
 
-    async def cancel(self, task_id: str) -> None:
+    async def cancel(self, task_id: Id) -> None:
         """Ask the service to end a task that was given up; the original has no such call."""
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
