@@ -29,6 +29,7 @@ from agent_tui.model.records import (
 LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
 
 # Notes that are stored with a turn ("trimmed" is, too, in ``Message.trimmed``).
+WAITS = "waits"  # the status of a call while calls before it are under way
 UNDONE = "undone"  # the status of a call whose file change was undone by a person
 GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
 COUNTED_NOTES = GUIDE_NOTES | {"summary"}  # those that keep their number
@@ -255,8 +256,9 @@ class StepAdded:
 
 @dataclass(frozen=True, slots=True)
 class ToolStatusChanged:
-    """The state of a call: asks (``ask`` says what), running, done, failed, denied, unknown (the program
-    ended while it ran), cut, undone (a person undid its changes); ``seconds`` once it is over.
+    """The state of a call: waits (for calls before it), asks (``ask`` says what), running, done, failed,
+    denied, unknown (the program ended while it ran), cut, undone (a person undid its changes); ``seconds``
+    once it is over.
 
     ``progress`` is one line about how far a running call is.
     """

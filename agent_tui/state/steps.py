@@ -13,7 +13,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.chains import BETWEEN_STEPS
 from agent_tui.model.growing_text import GrowingText
 
-OPEN_STATUSES = frozenset({"", "asks", "running"})
+OPEN_STATUSES = frozenset({"", "waits", "asks", "running"})
 
 
 @dataclass(slots=True)

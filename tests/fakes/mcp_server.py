@@ -29,7 +29,10 @@ _TOOLS: list[dict[str, Any]] = [
     },
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("look", "fail", "die", "hang", "large")),
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("flood", "family", "environment", "picture")),
-    *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("working", "photo", "links", "many-photos")),
+    *(
+        {"name": name, "inputSchema": _NO_ARGUMENTS, "annotations": {"readOnlyHint": True}}
+        for name in ("working", "photo", "links", "many-photos")
+    ),
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("question", "two-questions", "deep")),
 ]
 _RUDE_TOOLS: list[dict[str, Any]] = [

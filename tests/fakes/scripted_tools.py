@@ -27,6 +27,7 @@ class ScriptedTool:
     permission: Permission = "read"
     seconds: float = 60.0
     parameters: Mapping[str, Any] = field(default_factory=lambda: ANYTHING)
+    changes: bool = False
     refusal: str = ""  # what ``ask`` raises
     looks: Callable[[], object] = lambda: None  # what ``ask`` does before, in its thread
     ran: list[Mapping[str, Any]] = field(default_factory=list)
@@ -101,5 +102,10 @@ def reader(name: str = "look", does: Callable[[Mapping[str, Any]], Awaitable[str
 
 
 def writer(name: str = "change", does: Callable[[Mapping[str, Any]], Awaitable[str]] = echo) -> ScriptedTool:
-    """Return a tool that asks first."""
+    """Return a tool that asks first and changes something."""
+    return ScriptedTool(name, does, permission="ask", changes=True)
+
+
+def asker(name: str = "change", does: Callable[[Mapping[str, Any]], Awaitable[str]] = echo) -> ScriptedTool:
+    """Return a tool that asks first and changes nothing."""
     return ScriptedTool(name, does, permission="ask")

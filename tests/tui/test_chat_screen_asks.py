@@ -58,6 +58,13 @@ async def test_one_key_lets_it_run(key: str, sent: str) -> None:
         assert chat.app.chat.composer.has_line_focus
 
 
+async def test_a_call_that_waits_for_others_says_so() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        text = await chat.send(call("step-2"), status("waits", "step-2"))
+        assert text.count("◌ waits its turn") == 1
+
+
 async def test_no_asks_for_a_reason_and_the_model_gets_it() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat)

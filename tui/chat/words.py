@@ -57,6 +57,7 @@ CHAT: Final[dict[str, str]] = {
     "rules.in.all": "every conversation",
     # steps
     "step.asks.form": "needs your input",
+    "step.waits": "waits its turn",
     "step.running": "running",
     "step.denied": "denied",
     "step.no_result": "no result received",

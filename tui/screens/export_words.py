@@ -48,6 +48,7 @@ EXPORT: Final[dict[str, str]] = {
     "export.is.error": "error",
     "export.is.sequential": "sequential",
     "export.is.parallel": "parallel",
+    "export.is.waits": "waits its turn",
     "export.is.asks": "asks",
     "export.is.denied": "denied",
     "export.is.unknown": "unknown",

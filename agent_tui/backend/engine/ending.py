@@ -13,7 +13,7 @@ from agent_tui.backend.models.prices import Cost
 from agent_tui.backend.store.rows import TurnRow
 from agent_tui.backend.tools.calling import failed
 from agent_tui.model.chains import said_in
-from agent_tui.model.events import Step, Usage
+from agent_tui.model.events import WAITS, Step, Usage
 from agent_tui.wire.rooms_encode import token_count
 
 UNKNOWN = failed("unknown: the program ended while this ran; it was not run again").content
@@ -115,7 +115,7 @@ def left_open(
         if not call.status:  # the model was still writing the call
             steps.put_call(steps.named(call), "cut", None, written)
             steps.put_result(call, NOT_RUN, success=False, written=written)
-        elif call.status == "asks" and (call.ask is None or call.ask.form is None):
+        elif call.status == WAITS or (call.status == "asks" and (call.ask is None or call.ask.form is None)):
             steps.set_call(call, "cut", None, written)
             steps.put_result(call, NOT_RUN, success=False, written=written)
         else:

@@ -68,6 +68,7 @@ class FetchUrl:
     """``fetch_url``; ``private_hosts`` are the hosts of this machine and network that it may fetch from."""
 
     permission: Permission = "ask"
+    changes = False
     spec = _SPEC
 
     def __init__(self, private_hosts: Collection[str] = (), seconds: float = FETCH_SECONDS) -> None:

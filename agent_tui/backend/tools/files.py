@@ -57,6 +57,7 @@ class LookingTool(ABC):
     """What tools that only read files have in common."""
 
     permission: Permission = "read"
+    changes = False
     seconds = FILE_SECONDS
     spec: ToolSpec
 

@@ -141,6 +141,7 @@ class _RoomTool:
     ) -> None:
         self.spec = ToolSpec(name, about, object_schema(properties, *properties))
         self.permission: Permission = permission
+        self.changes = name in ACTING
         self._names = names
         self._work = work
 

@@ -34,6 +34,7 @@ class RunCommand:
     """
 
     permission: Permission = "ask"
+    changes = True
 
     def __init__(self, pass_env: tuple[str, ...] = (), seconds: float = COMMAND_SECONDS) -> None:
         self.spec = _SPEC

@@ -24,6 +24,7 @@ class CurrentTime:
     """``current_time``; ``now`` returns the time in UTC."""
 
     permission: Permission = "read"
+    changes = False
     seconds = SIMPLE_SECONDS
     spec = ToolSpec(
         "current_time",
@@ -67,6 +68,7 @@ class Calculator:
     """``calculator``."""
 
     permission: Permission = "read"
+    changes = False
     seconds = SIMPLE_SECONDS
     spec = ToolSpec(
         "calculator",

@@ -47,13 +47,18 @@ class ToolOutput:
 
 
 class Tool(Protocol):
-    """One tool. ``seconds`` is its time-out, which no argument can change."""
+    """One tool. ``seconds`` is its time-out, which no argument can change. ``changes``: a call may change
+    something that another call sees, so it runs by itself and in order.
+    """
 
     @property
     def spec(self) -> ToolSpec: ...
 
     @property
     def permission(self) -> Permission: ...
+
+    @property
+    def changes(self) -> bool: ...
 
     @property
     def seconds(self) -> float: ...

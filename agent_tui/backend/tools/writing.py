@@ -59,6 +59,7 @@ class _ChangingTool(ABC):
     """Changes one file from its text to another."""
 
     permission: Permission = "ask"
+    changes = True
     seconds = FILE_SECONDS
     spec: ToolSpec
 

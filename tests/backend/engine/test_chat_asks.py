@@ -18,7 +18,7 @@ from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import NotFound, Refused
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
 from tests.fakes.scripted_model import Script
-from tests.fakes.scripted_tools import reader, writer
+from tests.fakes.scripted_tools import asker, reader, writer
 
 
 async def test_nothing_runs_before_somebody_allowed_exactly_that(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_always_is_a_rule_that_can_be_taken_back(tmp_path: Path) -> None:
 
 async def test_two_terminals_that_allow_the_same_call_at_once_keep_one_rule(tmp_path: Path) -> None:
     model = speaks([call("change"), call("change", index=1)], ["Done."], [call("change")], ["Oh."])
-    async with open_chats(tmp_path / "a.db", model, writer()) as house:
+    async with open_chats(tmp_path / "a.db", model, asker()) as house:
         with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks("step-0")
@@ -243,7 +243,7 @@ async def test_the_config_file_allows_calls_too(tmp_path: Path) -> None:
 
 async def test_a_rule_that_allows_one_call_lets_others_go_that_it_covers(tmp_path: Path) -> None:
     model = speaks([call("change"), call("change", index=1)], ["Done."])
-    async with open_chats(tmp_path / "a.db", model, writer()) as house:
+    async with open_chats(tmp_path / "a.db", model, asker()) as house:
         with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks("step-0")

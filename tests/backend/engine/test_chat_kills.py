@@ -12,7 +12,7 @@ from agent_tui.backend.store import reads
 from agent_tui.wire import chat_encode
 from tests.backend.engine.chat_house import ENDS, call, open_chats, results, speaks, statuses
 from tests.backend.engine.house import crash_copy
-from tests.fakes.scripted_tools import crash, reader, writer
+from tests.fakes.scripted_tools import crash, hang, reader, writer
 
 
 async def killed_everywhere(tmp_path: Path) -> tuple[str, list[Path]]:
@@ -39,6 +39,19 @@ async def killed_everywhere(tmp_path: Path) -> tuple[str, list[Path]]:
         return house.id, copies
 
 
+async def test_a_call_whose_turn_had_not_come_did_not_run(tmp_path: Path) -> None:
+    model = speaks([call("look"), call("change", index=1)], ["Done."])
+    async with open_chats(tmp_path / "a.db", model, reader(does=hang), writer()) as house:
+        with house.engine.chats.attend(house.id):
+            await house.begin()
+            await house.stands("waits")
+            dead = crash_copy(tmp_path / "a.db", tmp_path / "dead.db")
+        id_ = house.id
+    async with open_chats(dead, model, reader(), writer(), new=False) as house:
+        house.id = id_
+        assert statuses(await house.last()) == ["unknown", "cut"]
+
+
 async def test_whenever_it_is_killed_the_answer_has_an_end_and_every_call_one_result(tmp_path: Path) -> None:
     id_, copies = await killed_everywhere(tmp_path)
     assert len(copies) > 8
@@ -55,7 +68,7 @@ async def test_whenever_it_is_killed_the_answer_has_an_end_and_every_call_one_re
             calls = [step.id for step in answer.steps if step.type == "tool_call"]
             assert sorted(step.id_ref for step in answer.steps if step.type == "tool_result") == sorted(calls)
             assert [step.id for step in answer.steps] == [f"step-{n}" for n in range(len(answer.steps))]
-            assert not {"asks", "running", ""} & set(statuses(answer))
+            assert not {"waits", "asks", "running", ""} & set(statuses(answer))
             assert len(results(answer)) == len(calls)
             assert (look.ran, change.ran, model.calls) == ([], [], [])
             seen |= set(statuses(answer))

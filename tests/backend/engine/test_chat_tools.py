@@ -27,7 +27,7 @@ from agent_tui.model.events import Step, ToolAsk
 from agent_tui.model.tool_forms import FormAnswer, ToolForm
 from tests.backend.engine.chat_house import ChatHouse, call, open_chats, results, speaks, statuses
 from tests.fakes import mcp_server
-from tests.fakes.scripted_tools import ScriptedBox, reader
+from tests.fakes.scripted_tools import ScriptedBox, reader, writer
 
 
 class Nobody:
@@ -186,3 +186,92 @@ async def test_a_call_that_is_stopped_while_its_start_is_written_says_that_it_di
     asked, answered = steps.in_order
     assert (asked.status, answered.success, look.ran) == ("cut", False, [])
     assert "not run" in answered.content
+
+
+async def test_edits_of_one_file_in_one_round_are_all_made(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("".join(f"line{at}\n" for at in range(6)))
+    edits = [[{"search": f"line{at}", "replace": f"LINE{at}"}] for at in range(6)]
+    patches = [call("patch_file", {"path": "notes.txt", "edits": edit}, at) for at, edit in enumerate(edits)]
+    allow = ToolsConfig(allow=("patch_file(*)",))
+    box = Toolbox(lambda: Config(tmp_path / "config.toml", tools=allow))
+    enabled = ("patch_file",)
+    async with open_chats(tmp_path / "a.db", speaks(patches, ["Done."]), box=box, enabled=enabled) as house:
+        await house.engine.change(CHATS, house.id, {"workspace": str(tmp_path)})
+        await house.ask()
+        assert statuses(await house.last()) == ["done"] * 6
+    assert file.read_text() == "".join(f"LINE{at}\n" for at in range(6))
+
+
+async def test_each_edit_of_a_round_is_shown_as_it_would_be_after_those_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("one\ntwo\n")
+    edits = [[{"search": "one", "replace": "ONE"}], [{"search": "two", "replace": "TWO"}]]
+    patches = [call("patch_file", {"path": "notes.txt", "edits": edit}, at) for at, edit in enumerate(edits)]
+    box = Toolbox(lambda: Config(tmp_path / "config.toml"))
+    enabled = ("patch_file",)
+    async with open_chats(tmp_path / "a.db", speaks(patches, ["Done."]), box=box, enabled=enabled) as house:
+        await house.engine.change(CHATS, house.id, {"workspace": str(tmp_path)})
+        with house.engine.chats.attend(house.id):
+            answer_id = await house.begin()
+            for step, shown in (("step-0", "-one\n+ONE\n two"), ("step-1", " ONE\n-two\n+TWO")):
+                asking = await house.asks(step)
+                assert shown in asking["ask"]["preview"]
+                await house.engine.answer(CHATS, house.id, answer_id, step, AskDecision("once"))
+            await house.ended(answer_id)
+        assert statuses(await house.last()) == ["done", "done"]
+    assert file.read_text() == "ONE\nTWO\n"
+
+
+async def test_a_call_after_one_that_changes_something_waits_until_that_is_decided_and_done(
+    tmp_path: Path,
+) -> None:
+    ran: list[Any] = []
+    both = asyncio.Event()
+
+    async def notes(arguments: Mapping[str, Any]) -> str:
+        ran.append(arguments["at"])
+        return "{}"
+
+    async def meets(arguments: Mapping[str, Any]) -> str:
+        ran.append(arguments["at"])
+        if arguments["at"] == 3:
+            both.set()
+        if arguments["at"] == 2:  # it runs beside the other one that only looks
+            await both.wait()
+        return "{}"
+
+    names = ("change", "change", "look", "look", "change")
+    calls = [call(name, {"at": at}, at) for at, name in enumerate(names)]
+    model = speaks(calls, ["Done."])
+    async with open_chats(tmp_path / "a.db", model, writer(does=notes), reader(does=meets)) as house:
+        with house.engine.chats.attend(house.id):
+            answer_id = await house.begin()
+            for step, before in (("step-0", []), ("step-1", [0]), ("step-4", [0, 2, 3])):
+                await house.asks(step)
+                assert ran == before
+                decision = AskDecision("deny" if step == "step-1" else "once")
+                await house.engine.answer(CHATS, house.id, answer_id, step, decision)
+            await house.ended(answer_id)
+        assert statuses(await house.last()) == ["done", "denied", "done", "done", "done"]
+    assert ran == [0, 2, 3, 4]
+    stood: dict[str, list[str]] = {}
+    for name, data in house.events():
+        if name == "tool_status":
+            stood.setdefault(data["id"], []).append(data["status"])
+    assert stood["step-0"] == ["asks", "running", "done"]
+    assert stood["step-3"] == ["waits", "running", "done"]
+    assert stood["step-4"] == ["waits", "asks", "running", "done"]
+
+
+async def test_calls_that_wait_for_their_turn_do_not_run_when_the_answer_is_stopped(tmp_path: Path) -> None:
+    tool = writer()
+    model = speaks([call("change", index=at) for at in range(3)], ["Done."])
+    async with open_chats(tmp_path / "a.db", model, tool) as house:
+        with house.engine.chats.attend(house.id):
+            answer_id = await house.begin()
+            await house.asks()
+            await house.engine.chats.stop_answer(answer_id)
+            await house.ended(answer_id)
+        assert statuses(await house.last()) == ["cut"] * 3
+    assert tool.ran == []

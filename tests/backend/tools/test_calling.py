@@ -35,6 +35,7 @@ class ScriptedTool:
     """A tool that does what a test says."""
 
     permission: Permission = "read"
+    changes = False
 
     def __init__(
         self,

@@ -57,6 +57,8 @@ async def test_a_server_offers_its_tools_and_answers() -> None:
         assert tools["add"].spec.name == "fake__add"
         assert tools["add"].spec.description == "Adds two numbers.␛[31m\ufffd"
         assert (tools["look"].permission, tools["add"].permission) == ("read", "ask")
+        assert [tools[name].changes for name in ("look", "add", "photo")] == [False, True, False]
+        assert tools["photo"].permission == "ask"  # what its server claims gives it no permission
         assert (await called(tools["add"], a=1, b=2)).content == "3"
         assert (await called(tools["picture"])).content == "[image, image/png, 3 bytes]\nseen"
         assert await refused(tools["fail"]) == "there is no more paper␛[2J"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from agent_tui.config.tool_rules import WRITING_TOOLS, is_exact, spelled_out
-from agent_tui.model.events import UNDONE, ToolAsk
+from agent_tui.model.events import UNDONE, WAITS, ToolAsk
 from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.steps import StepState
@@ -69,6 +69,8 @@ def step_head(step: StepState) -> tuple[str, str, str]:
     match step.status:
         case "asks":
             return title, needs(step.ask), signs.PAUSED
+        case status if status == WAITS:
+            return title, say("step.waits"), signs.WAITING
         case "running":
             far = inert_line(step.progress, MAX_NAME_CHARACTERS)
             return title, " · ".join(filter(None, (say("step.running"), far))), signs.SPEAKING

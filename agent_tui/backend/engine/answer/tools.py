@@ -1,4 +1,8 @@
-"""The tool calls of one round: stored before any of them runs, allowed or denied, run in parallel.
+"""The tool calls of one round: stored before any of them runs, allowed or denied, run in the model's order.
+
+A call that may change something runs by itself: it waits for those before it, and those after it wait for it.
+Only when its turn comes is it shown to a person, so they see what it would do then. Neighbours that change
+nothing run in parallel.
 
 Every call gets a result. Only a tool at work, and waiting for a person, are ever cancelled; what is being
 written is not. A person may take any time to decide about a call that asks: while one is there who could
@@ -24,7 +28,7 @@ from agent_tui.backend.tools.mcp.server import ServerListed
 from agent_tui.backend.tools.rules import exact_rule
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.model.errors import StoreError
-from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.events import WAITS, Step, ToolAsk
 from agent_tui.model.records import FileChange
 from agent_tui.model.tool_forms import FormAnswer, ToolForm
 
@@ -126,6 +130,8 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
+    """A call: found, and what it would do looked at when its turn comes."""
+
     call: Step
     tool: Tool | None = None
     arguments: Mapping[str, Any] | None = None
@@ -133,6 +139,15 @@ class _Prepared:
     word: Waiting | None = None  # for the decision of a person
     refusal: ToolOutput | None = None  # it cannot run, even if allowed
     refused: str = "failed"  # or "cut": the status of a call that cannot run
+
+    @property
+    def status(self) -> str:
+        """How it stands when its turn comes."""
+        return self.refused if self.refusal else "asks" if self.ask else "running"
+
+    @property
+    def changes(self) -> bool:
+        return self.tool is not None and self.tool.changes
 
 
 class ToolCalls:
@@ -161,14 +176,24 @@ class ToolCalls:
 
         Raises ``StoreError``.
         """
-        found = await asyncio.gather(*(self._prepared(call) for call in calls))
-        # Before anyone can know about it: an answer may come at once.
-        found = [self._asked(one) for one in found]
+        found = await asyncio.gather(*(self._unless_stopped(call, self._find(call)) for call in calls))
+        first, *later = in_turns(found)
+        ready = await self._prepared(first)
         self._steps.now = self._timing.now().isoformat()
-        for one in found:
-            status = one.refused if one.refusal else "asks" if one.ask else "running"
-            self._steps.put_call(one.call, status, one.ask, written)
-        for one in found:
+        for one in ready:
+            self._steps.put_call(one.call, one.status, one.ask, written)
+        for one in (one for turn in later for one in turn):
+            self._steps.put_call(one.call, WAITS, None, written)
+        await self._take_turn(ready, written)
+        for turn in later:
+            ready, written = await self._prepared(turn), ChangeSet()
+            for one in ready:
+                self._steps.set_call(one.call, one.status, None, written, one.ask)
+            await self._take_turn(ready, written)
+
+    async def _take_turn(self, turn: Sequence[_Prepared], written: ChangeSet) -> None:
+        """Store calls whose turn has come, together with ``written``, and run them in parallel."""
+        for one in turn:
             if one.refusal is not None:
                 self._steps.put_result(
                     one.call, storable(one.refusal.content), success=False, written=written
@@ -176,21 +201,26 @@ class ToolCalls:
         try:
             await self._write(written)
         except StoreError:
-            for one in found:
+            for one in turn:
                 if one.word is not None:
                     one.word.cancel()
             raise
-        running = [self._carry_out(one) for one in found if one.refusal is None]
+        running = [self._carry_out(one) for one in turn if one.refusal is None]
         outcomes = await asyncio.gather(*running, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _prepared(self, call: Step) -> _Prepared:
-        stopped = failed("not run: the answer was stopped before that")
-        return await self._unless_cut(self._prepare(call)) or _Prepared(call, refusal=stopped, refused="cut")
+    async def _prepared(self, turn: Sequence[_Prepared]) -> list[_Prepared]:
+        ready = await asyncio.gather(*(self._unless_stopped(one.call, self._prepare(one)) for one in turn))
+        # Before anyone can know about it: an answer may come at once.
+        return [self._asked(one) for one in ready]
 
-    async def _prepare(self, call: Step) -> _Prepared:
+    async def _unless_stopped(self, call: Step, work: Coroutine[Any, Any, _Prepared]) -> _Prepared:
+        stopped = failed("not run: the answer was stopped before that")
+        return await self._unless_cut(work) or _Prepared(call, refusal=stopped, refused="cut")
+
+    async def _find(self, call: Step) -> _Prepared:
         tool = self._workshop.tools.tool(call.name)
         if tool is None or call.name not in self._workshop.enabled:
             why = f"the tool {call.name!r} does not exist" if call.name else "the call names no tool"
@@ -202,12 +232,16 @@ class ToolCalls:
             arguments = await parsed(tool.spec, call.arguments)
         except ToolError as error:
             return _Prepared(call, refusal=failed(str(error)))
-        if tool.permission == "read" or self._is_let_run(call.name, arguments):
-            return _Prepared(call, tool, arguments)
+        return _Prepared(call, tool, arguments)
+
+    async def _prepare(self, one: _Prepared) -> _Prepared:
+        arguments = one.arguments or {}
+        if one.tool is None or one.tool.permission == "read" or self._is_let_run(one.call.name, arguments):
+            return one
         try:
-            return _Prepared(call, tool, arguments, await self._shown(tool, arguments))
+            return replace(one, ask=await self._shown(one.tool, arguments))
         except ToolError as error:
-            return _Prepared(call, refusal=failed(str(error)))
+            return replace(one, refusal=failed(str(error)))
 
     async def _shown(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
         """Return what the call would do, as a person is shown it; raises ``ToolError`` if that is
@@ -429,6 +463,17 @@ class ToolCalls:
             task.add_done_callback(_lingering.discard)
             return None
         return None if task.cancelled() else task.result()
+
+
+def in_turns(calls: Sequence[_Prepared]) -> list[list[_Prepared]]:
+    """Return the calls in the order given, those that may run in parallel together."""
+    turns: list[list[_Prepared]] = []
+    for call in calls:
+        if turns and not (call.changes or turns[-1][-1].changes):
+            turns[-1].append(call)
+        else:
+            turns.append([call])
+    return turns
 
 
 async def offered(

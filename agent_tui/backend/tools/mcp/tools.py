@@ -36,11 +36,15 @@ _log = logging.getLogger(__name__)
 class McpTool:
     """One tool of a server: ``SERVER__TOOL`` in letters that models may use; ``name`` is the server's own."""
 
-    def __init__(self, server: McpServer, spec: ToolSpec, name: str) -> None:
+    def __init__(self, server: McpServer, spec: ToolSpec, name: str, *, claims_to_read: bool = False) -> None:
+        """``claims_to_read``: its server says that it only reads. It asks even so, but does not wait for
+        others.
+        """
         self.spec = spec
         self.server = server
         self._name = name
         self.permission: Permission = "read" if name in server.config.read_only else "ask"
+        self.changes = self.permission == "ask" and not claims_to_read
 
     @property
     def seconds(self) -> float:
@@ -74,7 +78,8 @@ def offered(server: McpServer) -> tuple[McpTool, ...]:
         if spec is None or name in tools:
             _log.warning("a tool of the MCP server %s cannot be used", server.config.name)
             continue
-        tools[name] = McpTool(server, spec, foreign.name)
+        claims_to_read = foreign.annotations is not None and bool(foreign.annotations.read_only_hint)
+        tools[name] = McpTool(server, spec, foreign.name, claims_to_read=claims_to_read)
     return tuple(tools.values())
 
 
