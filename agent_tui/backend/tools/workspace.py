@@ -11,6 +11,7 @@ import errno
 import os
 import secrets
 import stat
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,8 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # What git would run or trust. Compared without case, since some file systems ignore it.
 _NEVER_WRITTEN = (".git",)
+# Of files that are being changed: shared by all workspaces, since one may be inside another.
+_LOCKS = tuple(threading.Lock() for _ in range(64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,16 @@ class Workspace:
         except MissingFolder:
             return None
         return self.read(path, most_bytes)
+
+    @contextmanager
+    def changing(self, path: str) -> Iterator[None]:
+        """Hold the lock of the file to which ``path`` leads: what is read here is what is replaced."""
+        try:
+            real = os.path.realpath(os.path.join(self.root, path))
+        except ValueError:  # no path at all: it will be refused
+            real = path
+        with _LOCKS[hash(real.casefold()) % len(_LOCKS)]:
+            yield
 
     def write(self, path: str, data: bytes) -> str:
         """Write ``data`` into the file, all or nothing, keeping its mode; make missing folders.

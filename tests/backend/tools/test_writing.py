@@ -172,3 +172,17 @@ def test_a_diff_holds_every_line_that_goes_and_comes(old: str, new: str) -> None
     )
     assert set(come) <= set(new.split("\n"))
     assert bool(lines != [""]) == (old != new)
+
+
+async def test_edits_of_one_file_by_several_conversations_at_once_are_all_made(tmp_path: Path) -> None:
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (folder / "a.txt").write_text("".join(f"<{at}>\n" for at in range(40)))
+    (folder / "link.txt").symlink_to("a.txt")
+    places = [(tmp_path, "inner/a.txt"), (folder, "a.txt"), (folder, "link.txt")]
+    edits = (
+        called(PatchFile(), place, path=path, edits=[{"search": f"<{at}>", "replace": f"done {at}"}])
+        for at, (place, path) in zip(range(40), places * 14, strict=False)
+    )
+    await asyncio.gather(*edits)
+    assert (folder / "a.txt").read_text() == "".join(f"done {at}\n" for at in range(40))

@@ -104,17 +104,18 @@ def _written(row: ConversationRow, change: FileChanged, call: Step) -> ChangeSet
 
 def _undone(change: FileChanged) -> str:
     """Restore the file; return its state before that."""
-    status = _status_of(change)
-    if status != MADE:
-        return status
     workspace = Workspace(Path(change.folder))
-    try:
-        if change.before is None:
-            workspace.remove(change.path)
-        else:
-            workspace.write(change.path, change.before.encode())
-    except ToolError:
-        return "unreadable"
+    with workspace.changing(change.path):
+        status = _status_of(change)
+        if status != MADE:
+            return status
+        try:
+            if change.before is None:
+                workspace.remove(change.path)
+            else:
+                workspace.write(change.path, change.before.encode())
+        except ToolError:
+            return "unreadable"
     return MADE
 
 
