@@ -32,7 +32,8 @@ LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"
 WAITS = "waits"  # the status of a call while calls before it are under way
 UNDONE = "undone"  # the status of a call whose file change was undone by a person
 GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
-COUNTED_NOTES = GUIDE_NOTES | {"summary"}  # those that keep their number
+SHORTENED = "shortened"  # the note about results that its model got shortened
+COUNTED_NOTES = GUIDE_NOTES | {"summary", SHORTENED}  # those that keep their number
 LASTING_NOTES = COUNTED_NOTES | {"no_tools", "no_images", "server_missing", "form_declined", "synthesis"}
 LOCAL_ID = "local-"  # the beginning of ids that our clients make for messages without one
 
@@ -146,15 +147,15 @@ class TurnNoted:
 
     ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
     without; "no_images", the same of images; "trimmed", its model was not told the ``count`` oldest messages;
-    "rate_limit", its provider limits the rate: it is asked again at ``until`` (ISO 8601 with offset),
-    ``seconds`` after this was said; "servers_wait", the MCP servers named in ``about`` are waited for, none
-    any more where it is empty; "server_missing", the model is not offered the tools of a server, whose name
-    and what is wrong with it ``about`` says; "form_declined", what a server asked for was declined without a
-    person, ``about`` says whose and why; "guide", it was told ``count`` bytes of a file of its working
-    folder, which ``about`` names, "guide_cut", only so much of its beginning, "guide_unread", it was not told
-    it, ``about`` says why; "summarising", ``count`` older messages are summarised first; "summary", its step
-    ``about``, a thought, is the summary of so many, and is told in their place from then on; "synthesis", it
-    is the turn that sums up its room.
+    "shortened", it got ``count`` results of tools shortened; "rate_limit", its provider limits the rate: it
+    is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said; "servers_wait", the
+    MCP servers named in ``about`` are waited for, none any more where it is empty; "server_missing", the
+    model is not offered the tools of a server, whose name and what is wrong with it ``about`` says;
+    "form_declined", what a server asked for was declined without a person, ``about`` says whose and why;
+    "guide", it was told ``count`` bytes of a file of its working folder, which ``about`` names, "guide_cut",
+    only so much of its beginning, "guide_unread", it was not told it, ``about`` says why; "summarising",
+    ``count`` older messages are summarised first; "summary", its step ``about``, a thought, is the summary of
+    so many, and is told in their place from then on; "synthesis", it is the turn that sums up its room.
     """
 
     turn_id: str

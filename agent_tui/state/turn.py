@@ -59,6 +59,7 @@ class Turn:
     attachments: tuple[Attachment, ...] = ()
     spoken: SpeechRecord | None = None  # in a voice session
     trimmed: int = 0  # how many older messages its model did not get
+    shortened: int = 0  # how many results of tools it got shortened
     is_loading: bool = False  # its model is being loaded, and has not said anything yet
     is_synthesis: bool = False  # it sums up its room
     has_no_tools: bool = False  # its model does not take tools, and was asked without
@@ -251,6 +252,8 @@ class Turn:
                 self._mark_summary()
             case "trimmed":
                 self.trimmed = max(self.trimmed, event.count)
+            case "shortened":
+                self.shortened = max(self.shortened, event.count)
             case "rate_limit":
                 self.waits = event
             case "progress":

@@ -252,13 +252,18 @@ async def test_an_mcp_server_that_is_waited_for_is_named_and_one_that_is_missing
 
 async def test_what_stays_true_of_an_answer_is_shown_of_a_stored_one_too_and_nothing_of_it_is_cut() -> None:
     fix = "run its command by hand, or mend mcp.slow.command and .args"
-    notes = ev.Note("no_tools"), ev.Note("server_missing", f"slow: gone\x1b[2J; {fix}"), ev.Note("loading")
+    notes = (
+        ev.Note("no_tools"),
+        ev.Note("shortened", "", 2),
+        ev.Note("server_missing", f"slow: gone\x1b[2J; {fix}"),
+        ev.Note("loading"),
+    )
     answer = message("a1", "So", "assistant", notes=notes, trimmed=3, seconds=2.0)
     async with opened(message("q1", "x"), answer, size=(80, 24)) as chat:
         text = " ".join((await chat.text()).split())
         assert (
-            "this model cannot use tools · 3 earlier messages left out · MCP server slow: gone␛[2J;"
-            f" {fix} So" in text
+            "this model cannot use tools · 3 earlier messages left out · 2 long tool results shortened · "
+            f"MCP server slow: gone␛[2J; {fix} So" in text
         )
         assert "loading" not in text
 

@@ -103,6 +103,8 @@ def told_apart(turn: Turn) -> list[str]:
         found.append(say("turn.no_images"))
     if turn.trimmed:
         found.append(left_out(turn.trimmed))
+    if turn.shortened:
+        found.append(say_count("turn.shortened", turn.shortened))
     found += [
         say("turn.server_missing", server=inert_line(localised(one), MAX_SERVER_CHARACTERS))
         for one in turn.server_news

@@ -374,6 +374,8 @@ ENGLISH: Final[dict[str, str]] = {
     "turn.superseded": "retried below",
     "turn.trimmed": "{count} earlier messages left out",
     "turn.trimmed.one": "1 earlier message left out",
+    "turn.shortened": "{count} long tool results shortened",
+    "turn.shortened.one": "1 long tool result shortened",
     "turn.guide": "{file} included, {size}",
     "turn.guide_cut": "{file} included, only the first {size}",
     "turn.guide_unread": "not included: {file}",

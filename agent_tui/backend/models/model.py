@@ -40,7 +40,7 @@ class Image:
 class ChatMessage:
     """One message for the model. ``calls`` are those of an assistant's message; a message of the role tool is
     the result of ``call_id``. A person's or a tool's message may have ``images``, which its ``content``
-    names.
+    names. One that ``stays`` is not left out for lack of room.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -49,6 +49,7 @@ class ChatMessage:
     call_id: str = ""
     name: str = ""  # the tool, if it is a result
     images: tuple[Image, ...] = ()
+    stays: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +173,10 @@ class NotePiece:
     """What happens to the call besides words.
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
-    "no_images", likewise for images; "trimmed", the ``count`` oldest messages are left out; "rate_limit", it
-    is asked again at ``until`` (ISO 8601), in ``seconds``; "progress", an agent's line about its progress;
-    those of MCP servers, of the working folder and of summaries are in ``events.TurnNoted``.
+    "no_images", likewise for images; "trimmed", the ``count`` oldest messages are left out; "shortened",
+    ``count`` results of tools are shortened; "rate_limit", it is asked again at ``until`` (ISO 8601), in
+    ``seconds``; "progress", an agent's line about its progress; those of MCP servers, of the working folder
+    and of summaries are in ``events.TurnNoted``.
     """
 
     note: Literal[
@@ -182,6 +184,7 @@ class NotePiece:
         "no_tools",
         "no_images",
         "trimmed",
+        "shortened",
         "rate_limit",
         "servers_wait",
         "server_missing",

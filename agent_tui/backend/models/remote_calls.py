@@ -308,13 +308,11 @@ class ProviderConnection:
         if not self._contexts.is_known(name) and prompt_tokens(request) < SHORT_TOKENS:
             return request, notes
         context = self._contexts.tokens(name)
-        request, left_out = fitted(request, context, limits_answer=self._contexts.is_ollama)
+        request, fitting = fitted(request, context, limits_answer=self._contexts.is_ollama)
         if self._contexts.is_ollama and prompt_tokens(request) > context:
             # Ollama would silently leave out the beginning.
             raise self._teller.too_long(name, context, has_tools=bool(request.tools))
-        if left_out:
-            notes.append(NotePiece("trimmed", left_out))
-        return request, notes
+        return request, [*notes, *fitting.notes]
 
     async def _pieces(
         self, model: Model[Any], name: str, request: ModelRequest, watch: _Watch, prefills: bool

@@ -120,7 +120,7 @@ class Workspace:
     def changing(self, path: str) -> Iterator[None]:
         """Hold the lock of the file to which ``path`` leads: what is read here is what is replaced."""
         try:
-            real = os.path.realpath(os.path.join(self.root, path))
+            real = os.path.realpath(self.root / path)
         except ValueError:  # no path at all: it will be refused
             real = path
         with _LOCKS[hash(real.casefold()) % len(_LOCKS)]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from agent_tui.backend.engine.context.trimming import estimate
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.models.model import UsagePiece
 from agent_tui.backend.models.prices import Terms
 from tests.backend.engine.chat_house import call, open_chats, speaks
@@ -45,3 +49,25 @@ async def test_a_model_that_counts_nothing_has_no_meter(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", model, models=known(model)) as house:
         await house.ask()
         assert (await house.last()).usage is None
+
+
+async def test_inside_a_long_answer_the_model_keeps_the_question_and_people_are_told_what_it_lost(
+    tmp_path: Path,
+) -> None:
+    async def shows(_: Mapping[str, Any]) -> str:
+        return "log line " * 3_000
+
+    rounds = [[call("look", id_=f"c{at}")] for at in range(4)]
+    model = speaks(["First answer."], *rounds, ["Found."])
+    async with open_chats(tmp_path / "a.db", model, reader(does=shows), models=known(model)) as house:
+        await house.engine.change(CHATS, house.id, {"on_full": "leave_out"})
+        await house.ask("The first question? " + "It is long. " * 1_000)
+        await house.ask("The second question?")
+        answer = await house.last()
+    newest = model.calls[-1].request.messages
+    assert sum(map(estimate, (one.content for one in newest))) < 8_000
+    assert "The second question?" in [one.content for one in newest]
+    assert not any(one.content.startswith("The first question?") for one in newest)
+    assert "characters left out …]" in newest[-1].content
+    noted = {note.note: note.count for note in answer.notes}
+    assert (answer.trimmed > 0, noted) == (True, {"shortened": 4})

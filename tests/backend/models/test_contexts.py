@@ -37,7 +37,8 @@ from tests.fakes.model_server import Answer, FakeModelServer, fails, raw, says, 
 from tests.fakes.pictures import PNG
 
 HISTORY = tuple(
-    ChatMessage("assistant" if at % 2 else "user", f"{at:03}" + "word " * 400) for at in range(30)
+    ChatMessage("assistant" if at % 2 else "user", f"{at:03}" + "word " * 400, stays=not at)
+    for at in range(30)
 )
 LONG = ModelRequest(
     messages=(ChatMessage("system", "You are Mika."), *HISTORY, ChatMessage("user", "Well?")),
@@ -278,8 +279,8 @@ def test_messages_that_were_left_out_before_count_with_those_left_out_now() -> N
     from agent_tui.backend.engine.context.trimming import fitted
 
     request = replace(LONG, messages=(*LONG.messages[:2], left_out(7), *LONG.messages[2:]))
-    _, gone = fitted(request, 4096, limits_answer=False)
-    assert gone == fitted(LONG, 4096, limits_answer=False)[1] + 7
+    _, fitting = fitted(request, 4096, limits_answer=False)
+    assert fitting.left_out == fitted(LONG, 4096, limits_answer=False)[1].left_out + 7
 
 
 def test_tools_and_the_answer_have_their_part_of_the_context() -> None:

@@ -155,6 +155,8 @@ def note_line(noted: ev.TurnNoted) -> str:
             found = say("chat.summarising", count=count(noted.count))
         case "trimmed" if noted.count:
             found = left_out(noted.count)
+        case "shortened" if noted.count:
+            found = say_count("turn.shortened", noted.count)
         case "rate_limit":
             found = say("agent.rate_limited", seconds=ceil(noted.seconds))
         case _:

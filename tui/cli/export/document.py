@@ -200,7 +200,9 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
     if message.trimmed:
         found.append(say_count("export.untold", message.trimmed))
     found += [say("export.synthesis")] if any(note.note == "synthesis" for note in message.notes) else []
-    noted = (note_line(TurnNoted(message.id, note.note, about=note.about)) for note in message.notes)
+    noted = (
+        note_line(TurnNoted(message.id, note.note, note.count, about=note.about)) for note in message.notes
+    )
     found += [line for line in noted if line]
     return found
 

@@ -23,6 +23,7 @@ from agent_tui.backend.engine.context.guide import guide_of, with_guide
 from agent_tui.backend.engine.context.history import Brief, cut_off, steps_told, without_unrun
 from agent_tui.backend.engine.context.trimming import (
     SHORT_TOKENS,
+    Fitting,
     fitted,
     prompt_tokens,
     room_for_history,
@@ -55,7 +56,7 @@ from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined_steps
 from agent_tui.model.errors import ModelError
-from agent_tui.model.events import Step
+from agent_tui.model.events import SHORTENED, Step
 
 MAX_ROUNDS = 20  # protocols.md §2
 TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
@@ -122,7 +123,7 @@ class Attempt:
             return
         self._request = replace(brief.request, max_tokens=row.answer_tokens or most)
         if not self._may_summarise:
-            self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before))[1])
+            self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before)).left_out)
 
     def cut(self, reason: str) -> None:
         """End it with what was said so far, also inside a tool; if its model has finished, it is complete."""
@@ -222,9 +223,8 @@ class Attempt:
         await self._tell(guide.note, *([] if self._may_summarise else self._left_out()))
 
     def _left_out(self) -> list[NotePiece]:
-        """Return the note about how much of the history does not fit, if that is new."""
-        gone = self._fitting(steps_told(self.brief.before))[1]
-        return [NotePiece("trimmed", gone)] if gone > self.turn.trimmed else []
+        """Return the notes about how much of the history does not fit."""
+        return self._fitting(steps_told(self.brief.before)).notes
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
         """Return the tools that may be called; none after a cut."""
@@ -255,8 +255,8 @@ class Attempt:
             told += steps_told([step for step in steps if step.type in ("tool_call", "tool_result")])
         return told
 
-    def _fitting(self, mine: Sequence[ChatMessage]) -> tuple[tuple[ChatMessage, ...], int]:
-        """Return (what fits of the history and of what it said itself, how many messages do not fit)."""
+    def _fitting(self, mine: Sequence[ChatMessage]) -> Fitting:
+        """Return what fits of the history and of what it said itself."""
         request = self._request
         return trim((*request.messages, *mine), room_for_history(self._terms, request.max_tokens))
 
@@ -322,7 +322,7 @@ class Attempt:
         """Whether the history does not fit into this many tokens."""
         mine = steps_told(self.brief.before)
         request = replace(self._request, messages=(*self._request.messages, *mine))
-        return fitted(request, context, limits_answer=False)[1] > 0
+        return fitted(request, context, limits_answer=False)[1].left_out > 0
 
     async def _context(self, model: Model) -> int:
         """Return the size of the model's context in tokens, as its server tells it now if the history does
@@ -350,7 +350,9 @@ class Attempt:
         self._note_use(self._used)
         if self.cut_for:
             return []
-        request, before, failing = self._asked(round_), self._steps.characters, self.brief.failed
+        request, fitting = self._asked(round_)
+        await self._tell(*fitting.notes)
+        before, failing = self._steps.characters, self.brief.failed
         self._call = call = Call(
             asked_to_go_on(model, request),
             request,
@@ -383,15 +385,15 @@ class Attempt:
         self._rest = written
         return []
 
-    def _asked(self, round_: int) -> ModelRequest:
+    def _asked(self, round_: int) -> tuple[ModelRequest, Fitting]:
         request, before = self._request, self.brief.before
         images = {} if self._calls is None else self._calls.images
         mine = steps_told(joined_steps(without_unrun(before), self._steps.in_order), images)
         goes_on = bool(before) and not self._steps.done
         # This is not the round of a room, in which there are many turns.
         at = round_ if request.max_rounds == 1 and not request.speaker else request.round
-        told = self._fitting(mine)[0]
-        return replace(request, messages=told, round=at, continues=cut_off(mine) if goes_on else "")
+        fitting, continues = self._fitting(mine), cut_off(mine) if goes_on else ""
+        return replace(request, messages=fitting.messages, round=at, continues=continues), fitting
 
     async def _listen(self, call: Call, pricing: asyncio.Task[Cost], before: int) -> None:
         """Write what comes; what arrives meanwhile is joined into the next write."""
@@ -426,7 +428,9 @@ class Attempt:
     # --- what is written of it -------------------------------------------------------------------------
 
     def _note(self, notes: Sequence[NotePiece], written: ChangeSet) -> None:
-        """Note what happens to the turn besides words; does nothing without notes."""
+        """Note what happens to the turn besides words, and does not fit only if that is more than before."""
+        known = {"trimmed": self.turn.trimmed, SHORTENED: self._steps.shortened}
+        notes = [note for note in notes if note.count > known.get(note.note, -1)]
         self._steps.note(notes, written)
         trimmed = max(self.turn.trimmed, *(note.count for note in notes if note.note == "trimmed"), 0)
         self.turn = replace(self.turn, trimmed=trimmed)

@@ -25,7 +25,7 @@ from agent_tui.backend.store.rows import FileChanged, NewEvent, StepPut, StepSta
 from agent_tui.backend.tools.texts import cut
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
-from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.events import SHORTENED, Step, ToolAsk
 from agent_tui.model.records import FileChange
 from agent_tui.wire.agent_socket import SUB_AGENT
 
@@ -109,7 +109,14 @@ class StepLog:
             )
             written.events += self._encode(noted)
             written.note(noted)
-            self.notes += [noted.lasting] if noted.lasting else []
+            if noted.lasting:
+                self.notes = [one for one in self.notes if one.note != SHORTENED or note.note != SHORTENED]
+                self.notes.append(noted.lasting)
+
+    @property
+    def shortened(self) -> int:
+        """How many results were noted as shortened."""
+        return next((note.count for note in self.notes if note.note == SHORTENED), 0)
 
     def put_summary(self, text: str, count: int, written: ChangeSet) -> None:
         """Store a summary of this many messages: a thought, and the note about it."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agent_tui.backend.engine.context.trimming import SPARE_PART, estimate
+from agent_tui.backend.engine.context.trimming import SPARE_PART, clipped, estimate
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from agent_tui.backend.models.prices import Terms
 from agent_tui.model.events import Message
@@ -70,7 +70,7 @@ def summary_in(message: Message | None) -> tuple[str, int] | None:
 
 def summary_told(text: str, count: int) -> ChatMessage:
     """Return the text that a model gets in place of this many messages."""
-    return ChatMessage("user", f"[Summary of the {count} messages before this]\n\n{text}")
+    return ChatMessage("user", f"[Summary of the {count} messages before this]\n\n{text}", stays=True)
 
 
 def with_summary(messages: Sequence[ChatMessage], past: Past, text: str) -> tuple[ChatMessage, ...]:
@@ -106,17 +106,10 @@ def _words(messages: Sequence[ChatMessage], room: int) -> str:
 def _piece(message: ChatMessage) -> str:
     match message.role:
         case "user" | "system":
-            return f"Person: {_clipped(message.content, MAX_PIECE_CHARACTERS)}"
+            return f"Person: {clipped(message.content, MAX_PIECE_CHARACTERS)}"
         case "tool":
-            return f"Result of {message.name}: {_clipped(message.content, MAX_RESULT_CHARACTERS)}"
+            return f"Result of {message.name}: {clipped(message.content, MAX_RESULT_CHARACTERS)}"
         case "assistant":
-            calls = [f"[called {call.name} {_clipped(call.arguments, 500)}]" for call in message.calls]
-            said = [_clipped(message.content, MAX_PIECE_CHARACTERS)] if message.content else []
+            calls = [f"[called {call.name} {clipped(call.arguments, 500)}]" for call in message.calls]
+            said = [clipped(message.content, MAX_PIECE_CHARACTERS)] if message.content else []
             return "Assistant: " + "\n".join([*said, *calls])
-
-
-def _clipped(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]}\n[… {len(text) - most} characters left out …]\n{text[-half:]}"

@@ -116,6 +116,8 @@ def model_messages(
             messages.append(ChatMessage("assistant", text))
         else:
             messages.append(ChatMessage("user", f"[{words.name}]: {text}"))
+    if (task := bool(prompt)) < len(messages):
+        messages[task] = replace(messages[task], stays=True)
     return tuple(messages)
 
 
@@ -148,6 +150,7 @@ def chat_brief(
     """
     prompt = row.agent.system_prompt if question.system_prompt is None else question.system_prompt
     told = branch_told(prompt, history, continued)
+    told[-1] = replace(told[-1], stays=True)  # the question
     thinking = row.thinking if question.thinking is None else question.thinking
     tools = row.tools if question.tools is None else question.tools
     return Brief(

@@ -1,12 +1,13 @@
-"""Leaves out the oldest messages that do not fit a model's context: a pure function of messages."""
+"""Shortens and leaves out the oldest of what does not fit a model's context: a pure function of messages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from agent_tui.backend.models.model import ChatMessage, ModelRequest
+from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.wire.content import dump
 
@@ -16,6 +17,9 @@ SHORT_TOKENS = 1_500  # a shorter prompt fits every model
 ANSWER_TOKENS = 2_000  # kept free for an answer of unlimited length
 SPARE_PART = 16  # this part of a context is kept free, since the number of tokens of a text is only estimated
 LEAST_ANSWER_TOKENS = 64
+OLD_RESULT_TOKENS = 500  # of a tool's result that is not the newest, once there is too little room
+LEAST_RESULT_TOKENS = 100  # a result is not shortened to less
+_CLIPPED = re.compile(r"\n?\[… (\d[\d,]*) characters left out …\]\n?")
 _LEFT_OUT = re.compile(r"\[(\d+) earlier messages left out\]")
 
 
@@ -43,30 +47,110 @@ def left_out(number: int) -> ChatMessage:
     return ChatMessage("user", f"[{number} earlier messages left out]")
 
 
-def trim(messages: Sequence[ChatMessage], tokens: int) -> tuple[tuple[ChatMessage, ...], int]:
-    """Return (the part of ``messages`` that fits into this many ``tokens``, how many were left out).
+class Fitting(NamedTuple):
+    """The messages that fit, how many were left out, and how many results of tools were shortened."""
 
-    System messages in front, the task (the first message after them) and the newest message always stay; of
-    the rest the oldest go first, and one line takes their place.
+    messages: tuple[ChatMessage, ...]
+    left_out: int = 0
+    shortened: int = 0
+
+    @property
+    def notes(self) -> list[NotePiece]:
+        """The notes for people about what the model does not get."""
+        found = (NotePiece("trimmed", self.left_out), NotePiece("shortened", self.shortened))
+        return [note for note in found if note.count]
+
+
+def trim(messages: Sequence[ChatMessage], tokens: int) -> Fitting:
+    """Return the part of ``messages`` that fits into this many ``tokens``.
+
+    First long results of tools are shortened, the oldest first. Then the oldest messages go, and one line
+    takes the place of each row of them. System messages in front, those that stay, and the newest message
+    with the results of its calls are never left out; if they alone are too long, those results share what is
+    left.
     """
     units = _units(messages)
-    head = 0
-    while head < len(units) and units[head][0].role == "system":
-        head += 1
-    head = min(head + 1, len(units))
-    kept, rest = units[:head], units[head:]
-    room = tokens - sum(map(_cost, _joined(kept)))
-    if sum(map(_cost, _joined(rest))) <= room:
-        return tuple(messages), 0
-    room -= _cost(left_out(len(rest)))
-    first = len(rest)
-    while first > 0 and (first == len(rest) or sum(map(_cost, rest[first - 1])) <= room):
-        first -= 1
-        room -= sum(map(_cost, rest[first]))
-    if first == 0:
-        return tuple(messages), 0
-    gone = sum(map(_count, _joined(rest[:first])))
-    return (*_joined(kept), left_out(gone), *_joined(rest[first:])), gone
+    costs = [sum(map(_cost, unit)) for unit in units]
+    missing = sum(costs) - tokens
+    if missing <= 0:
+        return Fitting(tuple(messages))
+    before, newest = [list(unit) for unit in units], len(units) - 1
+    for at, unit in enumerate(units):
+        if missing > 0:
+            most = OLD_RESULT_TOKENS if at < newest else tokens // 2
+            missing -= _shorten(unit, dict.fromkeys(range(1, len(unit)), most))
+    costs = [sum(map(_cost, unit)) for unit in units]
+    gone: list[int] = []
+    for at in range(_head(units), newest):
+        if missing <= 0:
+            break
+        if not units[at][0].stays:
+            missing += _cost(left_out(len(messages))) if at - 1 not in gone[-1:] else 0
+            missing -= costs[at]
+            gone.append(at)
+    if missing > 0:
+        _shorten(units[-1], _shares(units[-1], sum(map(_cost, units[-1][1:])) - missing))
+    return _fitting(before, units, set(gone))
+
+
+def _head(units: Sequence[Sequence[ChatMessage]]) -> int:
+    """Return how many system messages are in front."""
+    return next((at for at, unit in enumerate(units) if unit[0].role != "system"), len(units))
+
+
+def _shares(unit: Sequence[ChatMessage], room: int) -> dict[int, int]:
+    """Return how many tokens each result of ``unit`` may have, by its place: short ones leave more for
+    others.
+    """
+    shares: dict[int, int] = {}
+    by_cost = sorted(range(1, len(unit)), key=lambda place: _cost(unit[place]))
+    for rank, place in enumerate(by_cost):
+        shares[place] = max(room // (len(by_cost) - rank), LEAST_RESULT_TOKENS)
+        room -= min(_cost(unit[place]), shares[place])
+    return shares
+
+
+def _shorten(unit: list[ChatMessage], most: Mapping[int, int]) -> int:
+    """Shorten results of ``unit`` to so many tokens, by their places; return how many tokens that saves."""
+    saved = 0
+    for place, tokens in most.items():
+        message = unit[place]
+        room = max(tokens - _cost(replace(message, content="")), LEAST_RESULT_TOKENS)
+        text, characters = message.content, len(message.content)
+        while (now := estimate(text)) > room and characters:
+            characters = min(characters * room // now, characters * 15 // 16)
+            text = clipped(message.content, characters)
+        unit[place] = replace(message, content=text) if text != message.content else message
+        saved += _cost(message) - _cost(unit[place])
+    return saved
+
+
+def _fitting(
+    before: Sequence[Sequence[ChatMessage]], units: Sequence[Sequence[ChatMessage]], gone: Collection[int]
+) -> Fitting:
+    kept: list[ChatMessage] = []
+    shortened = number = total = 0
+    for at, unit in enumerate(units):
+        if at in gone:
+            number += sum(map(_count, before[at]))
+            continue
+        if number:
+            kept.append(left_out(number))
+            total, number = total + number, 0
+        kept += unit
+        shortened += sum(one is not old for one, old in zip(unit, before[at], strict=True))
+    return Fitting(tuple(kept), total, shortened)
+
+
+def clipped(text: str, most: int) -> str:
+    """Return about ``most`` characters: the beginning and the end, and between them how much is missing."""
+    if len(text) <= most:
+        return text
+    end = len(text) - most // 2
+    middle = text[most // 2 : end]
+    # What was missing before is missing still.
+    earlier = sum(int(found[1].replace(",", "")) - len(found[0]) for found in _CLIPPED.finditer(middle))
+    return f"{text[: most // 2]}\n[… {len(middle) + earlier:,} characters left out …]\n{text[end:]}"
 
 
 def _units(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
@@ -78,10 +162,6 @@ def _units(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
         else:
             units.append([message])
     return units
-
-
-def _joined(units: Sequence[Sequence[ChatMessage]]) -> list[ChatMessage]:
-    return [message for unit in units for message in unit]
 
 
 def _cost(message: ChatMessage) -> int:
@@ -96,20 +176,20 @@ def prompt_tokens(request: ModelRequest) -> int:
     return tools + sum(map(_cost, request.messages))
 
 
-def fitted(request: ModelRequest, context: int, *, limits_answer: bool) -> tuple[ModelRequest, int]:
-    """Return (the call as it fits into a ``context`` of this many tokens, how many messages were left out).
+def fitted(request: ModelRequest, context: int, *, limits_answer: bool) -> tuple[ModelRequest, Fitting]:
+    """Return (the call as it fits into a ``context`` of this many tokens, what became of its messages).
 
     The limit of the answer's length is never more than what is left; with ``limits_answer`` there is always
     one.
     """
     answer = min(request.max_tokens or ANSWER_TOKENS, context // 4)
     tools = prompt_tokens(replace(request, messages=()))
-    messages, gone = trim(request.messages, context - context // SPARE_PART - answer - tools)
-    request = replace(request, messages=messages)
+    fitting = trim(request.messages, context - context // SPARE_PART - answer - tools)
+    request = replace(request, messages=fitting.messages)
     left = max(context - context // SPARE_PART - prompt_tokens(request), LEAST_ANSWER_TOKENS)
     if request.max_tokens or limits_answer:
         request = replace(request, max_tokens=min(request.max_tokens or left, left))
-    return request, gone
+    return request, fitting
 
 
 def _count(message: ChatMessage) -> int:
