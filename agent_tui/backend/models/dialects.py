@@ -80,8 +80,8 @@ class ProviderDialect(ABC):
         """Return the fields of a call that this model refused so far."""
         return frozenset(self._refused[name])
 
-    def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
-        """Return whether the next call leaves out what ``model``'s call was refused for.
+    def learn(self, model: Model[Any], refusal: str, asked: ModelRequest) -> frozenset[str]:
+        """Return what the next call leaves out because ``model``'s call was refused for it.
 
         Other calls of the model may have been refused more since then.
         """
@@ -98,7 +98,11 @@ class ProviderDialect(ABC):
         if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal) and not is_own:
             refused.add("images")
         self._refused[model.model_name] |= refused
-        return bool(refused)
+        return frozenset(refused)
+
+    def forget(self, name: str, learned: Set[str]) -> None:
+        """Take back what was learned: without it the call failed, too."""
+        self._refused[name] -= learned
 
 
 def dialect(
@@ -203,17 +207,16 @@ class AnthropicDialect(ProviderDialect):
         self._make = partial(AnthropicModel, provider=AnthropicProvider(anthropic_client=client))
         self._settings = AnthropicModelSettings
         self._most: dict[str, int] = {}  # the most tokens of an answer, by the name of a model, if it said so
-        self._no_temperature: set[str] = set()
 
-    def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
+    def learn(self, model: Model[Any], refusal: str, asked: ModelRequest) -> frozenset[str]:
         name = model.model_name
         if (most := _TOO_MANY_TOKENS.search(refusal)) and self._most.get(name) != int(most[1]):
             self._most[name] = int(most[1])
-            return True
-        if "temperature" in refusal and name not in self._no_temperature:
-            self._no_temperature.add(name)
-            return True
-        return super().goes_without(model, refusal, asked)
+            return frozenset({"max_tokens"})
+        if "temperature" in refusal and "temperature" not in self._refused[name]:
+            self._refused[name].add("temperature")
+            return frozenset({"temperature"})
+        return super().learn(model, refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         # Without our limit pydantic-ai sends the model's own: the API requires one.
@@ -233,7 +236,7 @@ class AnthropicDialect(ProviderDialect):
         takes_temperature = not profile.get("anthropic_disallows_sampling_settings", False)
         # Thinking requires a temperature of its own.
         takes_temperature = takes_temperature and "anthropic_thinking" not in settings
-        if request.temperature is not None and takes_temperature and name not in self._no_temperature:
+        if request.temperature is not None and takes_temperature and "temperature" not in self._refused[name]:
             settings["temperature"] = min(request.temperature, MOST_CLAUDE_TEMPERATURE)
         if most_known := self._most.get(name):
             settings["max_tokens"] = min(settings.get("max_tokens", most_known), most_known)

@@ -52,7 +52,7 @@ from agent_tui.backend.models.model import (
     UsagePiece,
 )
 from agent_tui.backend.models.ollama import OllamaTransport
-from agent_tui.backend.models.remote_errors import FAILURES, Teller, is_too_long
+from agent_tui.backend.models.remote_errors import FAILURES, Teller, is_too_long, own_words
 from agent_tui.backend.models.remote_history import ProviderThoughts, has_thoughts, told
 from agent_tui.backend.models.remote_pieces import Pieces, ending
 from agent_tui.model.errors import ConfigError, ModelError
@@ -114,6 +114,9 @@ class _Again:
     """Why a call is repeated."""
 
     shorter: int = 0  # how many times
+    without: frozenset[str] = frozenset()  # what its server does not seem to take
+    is_told: bool = False  # the answer has begun
+    repeats: bool = False  # the call that ended is made once more
     is_loading: bool = False
 
 
@@ -202,6 +205,7 @@ class ProviderConnection:
         told_of: set[NotePiece] = set()
         again = _Again()
         while True:
+            again.repeats = False
             asked, new = self._asked(name, request)
             if again.is_loading:
                 new.append(LOADING)
@@ -217,19 +221,22 @@ class ProviderConnection:
             try:
                 async with aclosing(self._pieces(model, name, sent, watch, prefills)) as pieces:
                     async for piece in pieces:
-                        watch.told = True
+                        watch.told = again.is_told = True
                         yield piece
                 return
             except self._failures as error:
                 if _is_refusal(error, watch) and prefills and _NO_PREFILL.search(str(error)):
                     self._without_prefill.add(name)
-                    prefills = False
+                    prefills, again.repeats = False, True
                     continue
-                if await self._may_ask_again(again, model, request, asked, error, watch):
+                again.repeats = await self._may_ask_again(again, model, request, asked, error, watch)
+                if again.repeats:
                     continue
                 # Not chained: the SDK's errors quote the server, which may have echoed a key.
                 raise await self._failure(name, error, watch) from None
             finally:
+                if not (again.is_told or again.repeats):  # what was learned did not help
+                    self._dialect.forget(name, again.without)
                 if watch.response is not None:  # not every SDK closes the response of a cancelled call
                     await watch.response.aclose()
 
@@ -264,7 +271,11 @@ class ProviderConnection:
             self._contexts.learn(name, prompt_tokens(asked), str(why))
             if self._asked(name, request)[0] != asked:  # something can be left out
                 return True
-        return why is error and self._dialect.goes_without(model, str(error), asked)
+        if why is not error:
+            return False
+        learned = self._dialect.learn(model, own_words(error, name), asked)
+        again.without |= learned
+        return bool(learned)
 
     async def _why_empty(self, model: Model[Any], asked: ModelRequest, watch: _Watch) -> Exception | None:
         """Return why a stream ended before its first word, asked once for each model, without a stream.

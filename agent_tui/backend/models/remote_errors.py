@@ -54,6 +54,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 TOO_LONG = "the conversation is too long for the model"
+_NOT_SUPPORTED = re.compile("not support|unsupported|requires", re.IGNORECASE)
 _TITLE = re.compile("<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile("<[^>]*>")
 
@@ -260,6 +261,17 @@ def is_too_long(error: Exception | None) -> bool:
         return True
     said = isinstance(error, failed.ModelHTTPError) and error.status_code in (400, 413, 422, 500)
     return said and _TOO_LONG.search(str(error)[:MAX_PAGE_CHARACTERS]) is not None
+
+
+def own_words(error: Exception, model: str) -> str:
+    """Return what a server says about a call that it refused, without the name of the ``model``, which may
+    hold any word; "" for an error of the server itself, unless it says what is not supported or required.
+    """
+    if not isinstance(error, failed.ModelHTTPError):
+        return ""
+    said = re.sub(rf"(?<![\w-]){re.escape(model)}(?![\w-])", "", str(error.body), flags=re.IGNORECASE)
+    is_refusal = error.status_code < 500 or _NOT_SUPPORTED.search(said)  # llama.cpp refuses with 500
+    return said if is_refusal else ""
 
 
 def _words(body: object) -> str:

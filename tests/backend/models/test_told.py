@@ -300,3 +300,33 @@ async def test_words_that_are_only_space_before_a_call_are_not_told(kind: Kind) 
     told = json.dumps(history(kind, await told_to(kind, after(OFFERED, "\n\n", CALLS[:1], "1"))))
     assert '"calculator"' in told
     assert "\\n\\n" not in told
+
+
+@pytest.mark.parametrize("name", ["vision-1", "Lab/image-vision:8b"])
+async def test_an_error_of_a_server_does_not_make_a_model_blind_that_is_named_after_images(name: str) -> None:
+    async with FakeModelServer() as server, provider_of(server, OPENAI) as opened:
+        for refusal in (fails(500, "exploded"), fails(400, f"{name} is busy"), fails(500, "no image today")):
+            server.will(refusal)
+            with pytest.raises(ModelError):
+                _ = [piece async for piece in opened.model(name).stream(SEEN)]
+        said = [piece async for piece in opened.model(name).stream(SEEN)]
+        assert NotePiece("no_images") not in said
+        assert IN_BASE64 in json.dumps(server.requests[-1].body)
+
+
+async def test_what_did_not_help_a_call_is_not_remembered() -> None:
+    async with FakeModelServer() as server, provider_of(server, OPENAI) as opened:
+        server.will(fails(400, "the image service is down"), fails(400, "the service is down"))
+        with pytest.raises(ModelError):
+            _ = [piece async for piece in opened.model("some-model").stream(SEEN)]
+        said = [piece async for piece in opened.model("some-model").stream(SEEN)]
+        assert NotePiece("no_images") not in said
+
+
+async def test_an_error_does_not_take_thinking_from_a_model_that_is_named_after_it() -> None:
+    name = "kimi-k2-thinking"
+    async with FakeModelServer() as server, provider_of(server, OPENAI) as opened:
+        server.will(fails(400, f"The request of {name} is not valid"))
+        with pytest.raises(ModelError):
+            _ = [piece async for piece in opened.model(name).stream(replace(REQUEST, thinking=True))]
+        assert len([one for one in server.requests if one.method == "POST"]) == 1
