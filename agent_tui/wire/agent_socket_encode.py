@@ -35,7 +35,7 @@ from agent_tui.wire.agent_socket import (
 from agent_tui.wire.content import dump
 
 NO_RESULT: Final = dump({"success": False, "error": "no result"})
-_CODES: Final = {"Stopped": STOPPED, "Exceeded maximum tool call iterations": MAX_ITERATIONS}
+_CODES: Final = {"Stopped": STOPPED, ev.TOO_MANY_ROUNDS: MAX_ITERATIONS}
 _INTERRUPTED: Final = "Interrupted: "
 
 StepKey = tuple[str, str]  # turn id, step id

@@ -11,7 +11,7 @@ import pytest
 from agent_tui.audio.check import SoundSurroundings, no_device
 from agent_tui.config.presets import PRESETS
 from agent_tui.model.errors import ConnectFailed, Refused
-from agent_tui.model.events import LinkChanged, ToolAsk
+from agent_tui.model.events import TOO_MANY_ROUNDS, LinkChanged, ToolAsk
 from agent_tui.model.voice import SoundChanged
 from agent_tui.state.turn import Turn
 from agent_tui.state.voice import VoiceState
@@ -345,3 +345,10 @@ def test_names_in_an_error_have_the_mark_of_the_language_between_them(language: 
     assert localised("the config file has: local, cloud, demo") == wanted
     foreign = localised("the config file has: nothing of that, sorry")
     assert foreign.endswith("nothing of that, sorry")  # words of others stay as they came
+
+
+def test_the_end_after_too_many_rounds_of_tools_is_said_in_words_of_ours() -> None:
+    turn = Turn("m-1", "a-1", status="failed", error=TOO_MANY_ROUNDS)
+    assert ending(turn) == "✗ stopped after 20 rounds of tools"
+    speak("zh-CN")
+    assert ending(turn) == "✗ 已在 20 轮工具调用后停止"

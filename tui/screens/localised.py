@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import MAX_TOOL_ROUNDS, TOO_MANY_ROUNDS
 from tui.language import FOLDER, LanguageTexts, spoken, translated
 from tui.screens.words import list_of, say
 
@@ -45,6 +46,8 @@ class Translation(NamedTuple):
 def localised(text: object) -> str:
     """Return a text, or the text of an error, in the current language; unchanged if it is unknown."""
     words = _sentences(text) if isinstance(text, AgentTuiError) else str(text)
+    if words == TOO_MANY_ROUNDS:  # a protocol's own words
+        return say("failed.rounds", count=MAX_TOOL_ROUNDS)
     if LanguageTexts.texts is None or len(words) > MOST_CHARACTERS:
         return words
     return _localised(words, spoken())

@@ -369,6 +369,7 @@ ENGLISH: Final[dict[str, str]] = {
     "cut.interject": "cut by your message",
     "cut.budget": "cut: the budget is used up",
     "cut.length": "cut off at the token limit",
+    "failed.rounds": "stopped after {count} rounds of tools",
     "turn.continued": "continued where it was cut",
     "tokens.prompts": "{tokens}, prompts included",
     "turn.superseded": "retried below",

@@ -196,7 +196,7 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
         if spoken.whole is not None:
             found.append(say("export.answered", time=duration(spoken.whole)))
     if message.error:
-        found.append(say("export.failed", error=message.error))
+        found.append(say("export.failed", error=localised(message.error)))
     if message.trimmed:
         found.append(say_count("export.untold", message.trimmed))
     found += [say("export.synthesis")] if any(note.note == "synthesis" for note in message.notes) else []

@@ -56,10 +56,8 @@ from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined_steps
 from agent_tui.model.errors import ModelError
-from agent_tui.model.events import SHORTENED, Step
+from agent_tui.model.events import MAX_TOOL_ROUNDS, SHORTENED, TOO_MANY_ROUNDS, Step
 
-MAX_ROUNDS = 20  # protocols.md §2
-TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
 HEARD = (TextPiece, ThinkingPiece, CallPiece, StepPiece)
 # (status, result) of a call that an agent ran itself without reporting the result.
 NO_WORD = ("unknown", failed("the agent did not say what came of it").content)
@@ -168,7 +166,7 @@ class Attempt:
 
     async def _answer(self, model: Model, pricing: asyncio.Task[Cost]) -> None:
         """Ask the model, run what it calls, and ask again."""
-        for round_ in range(1, MAX_ROUNDS + 1):
+        for round_ in range(1, MAX_TOOL_ROUNDS + 1):
             written = ChangeSet()
             calls = await self._ask(model, round_, pricing, written)
             if not calls or self._calls is None:
