@@ -7,12 +7,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Collection
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.model.inert import inert_line
 
 Address = IPv4Address | IPv6Address
+_LOCAL = "localhost"
 # IPv6 addresses that contain the IPv4 address they lead to: translated and compatible ones.
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
@@ -39,6 +41,26 @@ def is_named(host: str, port: int, named: Collection[str]) -> bool:
     return bool({shown.lower(), f"{shown}:{port}".lower()} & set(named))
 
 
+def refuse_literal(host: str, port: int) -> None:
+    """Raise ``ToolError`` if ``host`` is itself an address that is not of the public network, or this
+    machine's own name; other names are not looked up.
+    """
+    name = host.lower().rstrip(".")
+    if name == _LOCAL or name.endswith(f".{_LOCAL}"):
+        _refuse_private(["127.0.0.1"], host, port)
+    with suppress(OSError, UnicodeError):
+        numbers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        _refuse_private([str(entry[4][0]) for entry in numbers], host, port)
+
+
+def _refuse_private(addresses: Collection[str], host: str, port: int) -> None:
+    if not all(is_public(ip_address(address)) for address in addresses):
+        raise ToolError(
+            f"{inert_line(host, 100)} is an address of this machine or its network, which is not fetched;"
+            f' [tools] private_hosts = ["{inert_line(host, 100)}:{port}"] in the config file allows it'
+        )
+
+
 async def public_addresses(host: str, port: int, *, may_be_private: bool) -> list[str]:
     """Return the addresses of ``host``, the best first; only these were checked.
 
@@ -49,12 +71,8 @@ async def public_addresses(host: str, port: int, *, may_be_private: bool) -> lis
     except (OSError, UnicodeError):
         raise ToolError(f"{inert_line(host, 100)}: there is no such host") from None
     addresses = [str(entry[4][0]) for entry in found]
-    for address in addresses:
-        if not may_be_private and not is_public(ip_address(address)):
-            raise ToolError(
-                f"{inert_line(host, 100)} is an address of this machine or its network, which is not fetched;"
-                f' [tools] private_hosts = ["{inert_line(host, 100)}:{port}"] in the config file allows it'
-            )
+    if not may_be_private:
+        _refuse_private(addresses, host, port)
     if not addresses:
         raise ToolError(f"{inert_line(host, 100)}: there is no such host")
     return list(dict.fromkeys(addresses))

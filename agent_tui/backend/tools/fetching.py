@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.addresses import is_named, public_addresses
+from agent_tui.backend.tools.addresses import is_named, public_addresses, refuse_literal
 from agent_tui.backend.tools.programs.child import PIPE_BYTES, Child
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
@@ -80,6 +80,8 @@ class FetchUrl:
         letters.
         """
         url = _url(arguments["url"])
+        if not self._is_named(url):  # nobody is asked about what is never fetched
+            refuse_literal(url.host, url.port or _PORTS[url.scheme])
         ascii_host, host = url.raw_host.decode("ascii"), visible(url.host)
         shown = visible(str(url))
         letters = "" if host == ascii_host else f"\n\nThe host {ascii_host} stands for {host}"

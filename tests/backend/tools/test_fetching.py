@@ -407,3 +407,24 @@ async def test_a_page_that_keeps_a_parser_busy_for_hours_is_given_up(
     async with HttpServer(answer) as server:
         output = await called(fetcher(server), url=server.url)
     assert "too tangled" in output.content
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "169.254.169.254",
+        "10.0.0.1",
+        "[::1]",
+        "[fe80::1]",
+        "[::ffff:10.0.0.1]",
+        "localhost",
+    ],
+)
+def test_nobody_is_asked_about_an_address_that_is_never_fetched(host: str) -> None:
+    with pytest.raises(ToolError, match="which is not fetched"):
+        FetchUrl().ask({"url": f"http://{host}:8000/page"}, ToolPlace())
+    named = FetchUrl([f"{host}:8000"]).ask({"url": f"http://{host}:8000/page"}, ToolPlace())
+    assert "8000/page" in named.call
