@@ -1,10 +1,11 @@
-"""Answers of limited size: counted as they arrive, refused if they are packed.
+"""Answers of limited size: counted as they arrive, refused if they are packed; and answers in UTF-8.
 
 Needs ``httpx2``, whose import costs a third of a second, so it is imported only where it is needed.
 """
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import AsyncIterator, Callable
 
 import httpx2
@@ -41,6 +42,25 @@ class BoundedBody(httpx2.AsyncByteStream):
                 raise self._refuse("the answer is too long", f"the server sent more than {limit}; given up")
             self._see(piece)
             yield piece
+
+    async def aclose(self) -> None:
+        """Close the underlying stream."""
+        await self._stream.aclose()
+
+
+class Utf8Body(httpx2.AsyncByteStream):
+    """The bytes of ``stream`` as UTF-8: what is not, is replaced. SDKs give up a whole answer otherwise."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        async for piece in self._stream:
+            if text := decoder.decode(piece):
+                yield text.encode()
+        if text := decoder.decode(b"", final=True):
+            yield text.encode()
 
     async def aclose(self) -> None:
         """Close the underlying stream."""

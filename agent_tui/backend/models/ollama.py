@@ -138,7 +138,7 @@ class _Chunks(httpx2.AsyncByteStream):
 
     def _events(self, line: bytes | bytearray) -> bytes:
         """Return the events for one line; invalid JSON breaks the answer, as in the SDK."""
-        told = json.loads(line)
+        told = json.loads(line.decode("utf-8", "replace"))
         if "error" in told:
             return _event({"error": {"message": str(told["error"])}})
         message = told.get("message") or {}

@@ -29,7 +29,7 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from agent_tui.backend.bounded import BoundedBody
+from agent_tui.backend.bounded import BoundedBody, Utf8Body
 from agent_tui.backend.engine.context.trimming import SHORT_TOKENS, fitted, prompt_tokens
 from agent_tui.backend.models.contexts import Contexts
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
@@ -246,7 +246,9 @@ class ProviderConnection:
             return error
         _watch.set(None)  # what is requested now does not belong to the answer
         known = await self.listing.hint() if isinstance(error, ModelNotFoundError) else ()
-        return self._sent_on(watch) or self._teller.error(name, error, known, watch.page)
+        return self._sent_on(watch) or self._teller.error(
+            name, error, known, watch.page, has_begun=watch.told
+        )
 
     async def _may_ask_again(
         self,
@@ -413,7 +415,9 @@ async def _watch_body(response: httpx2.Response) -> None:
     if watch is None:
         response.stream = BoundedBody(response, MAX_FACT_BYTES, ModelError)
     else:
-        response.stream = BoundedBody(response, MAX_ANSWER_BYTES, ModelError, watch.see)
+        bounded = BoundedBody(response, MAX_ANSWER_BYTES, ModelError, watch.see)
+        # A page with an error may have a charset of its own.
+        response.stream = Utf8Body(bounded) if response.status_code == httpx2.codes.OK else bounded
         watch.response = response
 
 

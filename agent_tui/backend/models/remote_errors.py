@@ -71,10 +71,17 @@ class Teller:
         return f"Teller({self.shown_url})"
 
     def error(
-        self, model: str, error: BaseException, known: tuple[str, ...] = (), came: bytes = b""
+        self,
+        model: str,
+        error: BaseException,
+        known: tuple[str, ...] = (),
+        came: bytes = b"",
+        *,
+        has_begun: bool = False,
     ) -> ModelError:
         """Return the error to raise for ``error``, one of ``FAILURES``; ``known`` are models that exist
-        there, ``came`` is the beginning of an answer that is not a stream.
+        there, ``came`` is the beginning of an answer that is not a stream. After an answer that ``has_begun``
+        nobody is asked about the address.
         """
         match error:
             case failed.ModelHTTPError():
@@ -94,8 +101,11 @@ class Teller:
                 )
                 said = self._said(error.body) or error.message
                 return self._make("the model's server reported an error", said, retryable=again)
+            case _ if has_begun:
+                detail = f"{model}: what the server sent next cannot be read: {_why(error)}"
+                return self._make("the answer broke off", detail, retryable=True)
             case _:
-                return self.no_answer(str(_innermost(error)) or type(error).__name__, came)
+                return self.no_answer(_why(error), came)
 
     def broke_off(self, model: str) -> ModelError:
         """Return the error for a stream that ended before its end."""
@@ -324,6 +334,10 @@ def _open(sentence: str) -> str:
 
 def _seconds(wait: float) -> str:
     return f"{wait:g}" if wait < 10 else f"{wait:,.0f}"
+
+
+def _why(error: BaseException) -> str:
+    return str(_innermost(error)) or type(error).__name__
 
 
 def _innermost(error: BaseException) -> BaseException:

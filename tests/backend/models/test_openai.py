@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -126,6 +127,22 @@ async def test_bytes_split_anywhere_say_the_same(cuts: list[int]) -> None:
         said = await pieces(server.url)
     assert text(said) == "Сессии живут в 会话 🙂."
     assert said[0] == ThinkingPiece("¿")
+
+
+@pytest.mark.parametrize(
+    ("odd", "shown"),
+    [(b"\xe9", "\ufffd"), (b"\xed\xa0\x80", "\ufffd" * 3), (b"\\ud800", "\ufffd"), (b"\xe4\xbc", "\ufffd")],
+    ids=["Latin-1", "half a pair", "half a pair in JSON", "half a letter"],
+)
+@pytest.mark.parametrize("cut", [0, 1, 2, 3])
+async def test_a_byte_that_is_no_text_is_replaced_and_the_answer_goes_on(
+    odd: bytes, shown: str, cut: int
+) -> None:
+    answer = raw(chunk(content="Un caf#, merci."), chunk(content=" 会话"), chunk("stop"), DONE)
+    answer = replace(answer, pieces=(answer.body.replace(b"#", odd),))
+    async with FakeModelServer() as server:
+        server.will(answer.split([answer.body.index(odd) + cut]))
+        assert text(await pieces(server.url)) == f"Un caf{shown}, merci. 会话"
 
 
 # --- ends that are good ------------------------------------------------------------------------------

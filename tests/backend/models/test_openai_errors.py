@@ -121,6 +121,13 @@ async def test_rubbish_is_an_error_that_names_the_address(answer: Answer) -> Non
     assert not error.retryable
 
 
+async def test_rubbish_after_the_first_word_asks_nobody_about_the_address() -> None:
+    error = await error_of(raw(chunk(content="Half"), b"data: {not json}\n\n"))
+    assert error.title == "the answer broke off"
+    assert error.detail.startswith("some-model: what the server sent next cannot be read: ")
+    assert "base_url" not in error.detail
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
