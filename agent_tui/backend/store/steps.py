@@ -111,7 +111,9 @@ def _logged(connection: Connection, id_: str, turn: TurnRow) -> dict[str, Step]:
             case StepAdded(_, step_id, content, arguments) if step_id in pieces:
                 pieces[step_id][0].append(content)
                 pieces[step_id][1].append(arguments)
-            case TextAdded(text=text, step_id=step_id) if step_id:
+            case TextAdded(step_id=""):  # before any other step: stored when that began
+                said = True
+            case TextAdded(text=text, step_id=step_id):
                 if step_id not in begun:
                     begun[step_id] = Step(step_id, int(step_id.rpartition("-")[2]))
                     pieces[step_id] = [], []

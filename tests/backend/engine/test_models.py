@@ -24,7 +24,9 @@ from agent_tui.backend.models.model import (
 from agent_tui.backend.models.prices import Terms
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Message, Note
-from tests.backend.engine.house import MODES, House, data, new_room, open_house, words
+from agent_tui.state.conversation import ConversationState
+from agent_tui.wire.rooms import decode
+from tests.backend.engine.house import MODES, House, crash_copy, data, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
 from tests.fakes.clock import FakeClock
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
@@ -211,19 +213,46 @@ async def test_a_model_that_does_not_let_go_does_not_keep_a_room_from_pausing(tm
         model.told.set()
 
 
-async def test_thoughts_and_usage_are_not_part_of_what_is_said(tmp_path: Path) -> None:
-    script: Script = [
-        ThinkingPiece("secret"),
-        TextPiece("a"),
-        UsagePiece(1, 2),
-        TextPiece(""),
-        TextPiece("b"),
-    ]
-    model = ScriptedModel(lambda request: script, free=True)
+THINKS: Script = [TextPiece("a"), ThinkingPiece("Hm, "), UsagePiece(1, 2), ThinkingPiece("so"), TextPiece("b")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_room_without_tools_keeps_thoughts_and_no_model_is_told_them(
+    tmp_path: Path, mode: str
+) -> None:
+    model = ScriptedModel(lambda request: THINKS, free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room_id = await ran(house)
-        assert [message.text for message in await said(house, room_id)] == ["ab"]
-        assert not any("secret" in frame.data for frame in house.log.of(room_id))
+        room_id = await ran(house, mode, "Ada Bob")
+        for message in await said(house, room_id):
+            assert message.text == "a\n\nb"
+            steps = [(step.id, step.type, step.content) for step in message.steps]
+            assert steps == [("step-0", "text", "a"), ("step-1", "thinking", "Hm, so"), ("step-2", "text", "b")]
+        state = ConversationState()
+        for frame in house.log.of(room_id):
+            state.apply(decode(frame.name, frame.data))
+        turn, _ = (one for one in state.turns.values() if one.role != "user")
+        assert [(step.type, step.content.text) for step in turn.steps.all.values()] == [
+            ("text", "a"),
+            ("thinking", "Hm, so"),
+            ("text", "b"),
+        ]
+    assert "Hm" not in str([call.request.messages for call in model.calls])
+
+
+async def test_a_room_that_dies_in_a_thought_keeps_it_with_the_words_before_it(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: THINKS)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada"))
+        await house.engine.rooms.run(room.id)
+        call = await model.called(1)
+        for pieces, chunks in ((1, 1), (1, 3), (2, 4), (1, 5)):  # a thought begins with an empty chunk
+            call.release(pieces)
+            await house.log.seen(room.id, "message_chunk", chunks)
+        dead = crash_copy(tmp_path / "rooms.db", tmp_path / "dead.db")
+    async with open_house(dead, FakeModels(model)) as house:
+        (message,) = await said(house, room.id)
+        assert [step.content for step in message.steps] == ["a", "Hm, so", "b"]
+        assert (message.text, message.interrupted) == ("a\n\nb", "crash")
 
 
 async def test_an_agent_that_says_nothing_has_had_its_turn(tmp_path: Path) -> None:

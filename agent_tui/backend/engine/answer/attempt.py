@@ -58,7 +58,8 @@ from agent_tui.model.chains import joined_steps
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import MAX_TOOL_ROUNDS, SHORTENED, TOO_MANY_ROUNDS, Step
 
-HEARD = (TextPiece, ThinkingPiece, CallPiece, StepPiece)
+SAID = (TextPiece, ThinkingPiece)
+HEARD = (*SAID, CallPiece, StepPiece)
 # (status, result) of a call that an agent ran itself without reporting the result.
 NO_WORD = ("unknown", failed("the agent did not say what came of it").content)
 BROKEN_OFF = ("cut", failed("unknown: the answer ended while the agent ran this").content)
@@ -355,7 +356,7 @@ class Attempt:
             asked_to_go_on(model, request),
             request,
             self._resources.timing,
-            keeps=HEARD if self._has_steps else (TextPiece,),
+            keeps=HEARD if self._has_steps else SAID,
             failed=failing,
             silence_seconds=self._terms.silence_seconds,
         )

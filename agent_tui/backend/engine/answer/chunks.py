@@ -15,8 +15,8 @@ from agent_tui.wire.rooms_encode import progress
 
 
 class TurnChunks:
-    """Encodes the events of the steps of one turn, in their order (``steps.Encode``). If a turn can have no
-    other steps, its words name none.
+    """Encodes the events of the steps of one turn, in their order (``steps.Encode``). If a turn calls no
+    tools, its words name no step until another step has begun.
     """
 
     def __init__(self, room: ConversationRow, turn: TurnRow, *, words_only: bool = False) -> None:
@@ -41,6 +41,7 @@ class TurnChunks:
                 noted = replace(event, agent_id=self._turn.agent_id, agent_name=self._turn.sender_name)
                 return [NewEvent.of(noted, self._turn.message_id)]
             case ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
+                self._words_only = False
                 return [self._chunk(event)]
             case _:
                 raise ValueError(f"{type(event).__name__} is not of a step")

@@ -53,7 +53,7 @@ class _Growing:
 class StepLog:
     """The steps of the answer ``message_id`` so far. ``done`` are the stored ones by id; ``encode`` writes
     them to the log, by default in a chat's form; ``before`` are the steps of the answer that it continues:
-    numbering continues after them. Without ``has_rows`` only the log has them.
+    numbering continues after them. Without ``has_rows`` only the log has them, until something was thought.
     """
 
     def __init__(
@@ -220,6 +220,7 @@ class StepLog:
     def _say(self, type_: str, text: str, written: ChangeSet) -> None:
         if not text:
             return
+        self._has_rows = self._has_rows or type_ == "thinking"
         if self._open is not None and self._open.step.type != type_:
             self.close_words(written)
         if self._open is None:

@@ -38,8 +38,8 @@ class Brief:
 
     ``before`` are the steps of what it continues, as one message has them, ``continued`` the messages they
     belong to. ``tools`` may be used; ``None``: read-only tools, and those that could be allowed. Without
-    ``keeps_steps`` an agent has only words: it calls nothing, and no step is stored. With ``is_alone`` nobody
-    is asked what a tool may do. ``failed`` begins the text of an error. The ``past`` may be summarised first;
+    ``keeps_steps`` an agent has only words and thoughts: it calls nothing. With ``is_alone`` nobody is asked
+    what a tool may do. ``failed`` begins the text of an error. The ``past`` may be summarised first;
     with ``compacts`` nothing else is done.
     """
 
