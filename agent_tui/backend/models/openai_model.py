@@ -7,13 +7,15 @@ word, and while one waits, the next part of the answer cannot end (its index is 
 begins without a name gets an empty one; what comes later is added to it. It also adds up what chunks say of
 usage (xAI's and others' say it in every one, and mean the whole so far), passes over a choice without a
 ``delta``, its reason to finish and its whole ``message`` among it, and over thoughts in a list of contents,
-which are Mistral's.
+which are Mistral's. And it takes ``<think>`` for a tag only where that is a chunk of its own, but then anywhere:
+local servers without a parser for thoughts (llama.cpp, LM Studio, vLLM) send it in any pieces, and an answer may
+be about the tag.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from typing import Any, Literal
 
 from openai import Omit
 from openai.types.chat.chat_completion_chunk import (
@@ -31,13 +33,76 @@ from pydantic_ai.usage import RequestUsage
 
 from agent_tui.backend.models.remote_history import IN_WORDS
 
+OPENS, CLOSES = "<think>", "</think>"
+NO_TAGS = ("", "")  # pydantic-ai then looks for none
+
+
+class ThoughtTags:
+    """Tells thoughts in tags at the beginning of an answer from its words. White space around the tags is
+    left out. Where only the end of the thoughts has a tag all are words: they were shown before it came.
+    """
+
+    def __init__(self) -> None:
+        self._at: Literal["beginning", "thoughts", "end", "words"] = "beginning"
+        self.held = ""  # may be a part of a tag
+        self._has_thought = False
+
+    def take(self, text: str) -> tuple[str, str]:
+        """Return (thoughts, words) that can be passed on, now that ``text`` has come."""
+        text, self.held, thought = self.held + text, "", ""
+        if self._at == "beginning":
+            bare = text.lstrip()
+            if bare != OPENS and OPENS.startswith(bare):
+                self.held = text
+                return "", ""
+            self._at = "thoughts" if bare.startswith(OPENS) else "words"
+            text = bare.removeprefix(OPENS) if self._at == "thoughts" else text
+        if self._at == "thoughts":
+            thought, text = self._thoughts(text if self._has_thought else text.lstrip())
+            self._has_thought = self._has_thought or bool(thought)
+        if self._at == "end":
+            text = text.lstrip()
+            self._at = "words" if text else "end"
+        return thought, text
+
+    def rest(self) -> tuple[str, str]:
+        """Return (thoughts, words) that were held back: nothing more is said, or something else."""
+        held, self.held = self.held, ""
+        if self._at == "thoughts":
+            return held, ""
+        self._at = "words"
+        return "", held
+
+    def _thoughts(self, text: str) -> tuple[str, str]:
+        thought, tag, words = text.partition(CLOSES)
+        if tag:
+            self._at = "end"
+            return thought, words
+        part = next((n for n in range(len(CLOSES) - 1, 0, -1) if text.endswith(CLOSES[:n])), 0)
+        self.held = text[len(text) - part :]
+        return text[: len(text) - part], ""
+
 
 class _Streamed(OpenAIStreamedResponse):
     async def _validate_response(self) -> AsyncIterator[ChatCompletionChunk]:
-        async for chunk in self._response:
-            for choice in chunk.choices or ():
-                choice.delta = choice.delta or self._whole(choice)
-            yield chunk
+        self._model_profile = OpenAIModelProfile(**{**self._model_profile, "thinking_tags": NO_TAGS})
+        tags, last, failure = ThoughtTags(), None, None
+        try:
+            async for chunk in self._response:
+                for choice in chunk.choices or ():
+                    choice.delta = choice.delta or self._whole(choice)
+                if chunk.choices:
+                    last = chunk
+                    _tell_apart(chunk.choices[0], tags)
+                yield chunk
+        except Exception as error:  # noqa: BLE001 - whatever the SDK raises, what came before it was said
+            failure = error
+        if last is not None and tags.held:
+            choice = Choice(index=0, delta=ChoiceDelta())
+            _tell_apart(choice, tags, is_over=True)
+            yield last.model_copy(update={"choices": [choice], "usage": None})
+        if failure is not None:
+            raise failure
 
     def _whole(self, choice: Choice) -> ChoiceDelta:
         """Return the whole ``message`` of a choice; empty if it has none, or if its words came in pieces."""
@@ -103,6 +168,20 @@ def _thought(part: Any) -> str:
             return "".join(text["text"] for text in texts if isinstance(text.get("text"), str))
         case _:
             return ""
+
+
+def _tell_apart(choice: Choice, tags: ThoughtTags, *, is_over: bool = False) -> None:
+    """Put thoughts in tags into the form of Mistral's: a list of contents."""
+    delta: Any = choice.delta
+    if not isinstance(delta.content, str | None):
+        return
+    thought, words = tags.take(delta.content or "")
+    if is_over or choice.finish_reason or delta.tool_calls:
+        rest = tags.rest()
+        thought, words = thought + rest[0], words + rest[1]
+    delta.content = words
+    if thought:
+        delta.content = [{"type": "thinking", "thinking": [{"text": thought}]}, words]
 
 
 def _only(choice: Choice, call: ChoiceDeltaToolCall) -> Choice:

@@ -213,7 +213,13 @@ async def test_a_model_that_does_not_let_go_does_not_keep_a_room_from_pausing(tm
         model.told.set()
 
 
-THINKS: Script = [TextPiece("a"), ThinkingPiece("Hm, "), UsagePiece(1, 2), ThinkingPiece("so"), TextPiece("b")]
+THINKS: Script = [
+    TextPiece("a"),
+    ThinkingPiece("Hm, "),
+    UsagePiece(1, 2),
+    ThinkingPiece("so"),
+    TextPiece("b"),
+]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -226,7 +232,11 @@ async def test_a_room_without_tools_keeps_thoughts_and_no_model_is_told_them(
         for message in await said(house, room_id):
             assert message.text == "a\n\nb"
             steps = [(step.id, step.type, step.content) for step in message.steps]
-            assert steps == [("step-0", "text", "a"), ("step-1", "thinking", "Hm, so"), ("step-2", "text", "b")]
+            assert steps == [
+                ("step-0", "text", "a"),
+                ("step-1", "thinking", "Hm, so"),
+                ("step-2", "text", "b"),
+            ]
         state = ConversationState()
         for frame in house.log.of(room_id):
             state.apply(decode(frame.name, frame.data))
