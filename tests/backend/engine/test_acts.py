@@ -54,7 +54,7 @@ def told(model: ScriptedModel, number: int) -> list[str]:
 
 
 @pytest.mark.parametrize("reason", ["stop", "skip"])
-async def test_a_turn_that_is_stopped_keeps_its_words_and_the_round_goes_on(
+async def test_a_turn_that_is_stopped_keeps_its_words_and_of_a_skipped_one_no_model_is_told(
     tmp_path: Path, reason: str
 ) -> None:
     async with talking(tmp_path) as (house, model, room):
@@ -62,10 +62,26 @@ async def test_a_turn_that_is_stopped_keeps_its_words_and_the_round_goes_on(
         await act(room.id, room.agents[0].id)
         message = (await house.engine.messages(ROOMS, room.id, None, None)).messages[1]
         assert (message.text, message.interrupted, message.status) == ("Ada says, ", reason, "")
-        await model.called(2)
-        assert told(model, 1)[-1] == "[Ada]: Ada says, "  # it is final: others are told
         messages = await finish(house, model, room)
         assert [m.sender_name for m in messages[1:]] == ["Ada", "Bob", "Ada", "Bob"]
+        is_told = reason == "stop"
+        assert ("[Ada]: Ada says, " in told(model, 1)) is is_told  # Bob's turn in the same round
+        assert ("Ada says, " in told(model, 2)) is is_told  # Ada's own, in the next
+
+
+async def test_of_a_turn_that_went_on_after_a_pause_and_was_skipped_then_no_model_is_told(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as (house, model, room):
+        await house.engine.change(ROOMS, room.id, {"on_resume": "continue"})
+        await house.engine.pause(ROOMS, room.id)
+        await house.log.ended(room.id)
+        await house.engine.rooms.resume(room.id)
+        await model.called(2)
+        await house.engine.rooms.skip_agent(room.id, room.agents[0].id)
+        await finish(house, model, room)
+        assert model.calls[1].request.continues == "Ada says, "
+        assert not any("Ada says" in words for words in told(model, 2))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -87,8 +87,8 @@ def model_messages(
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for the ``turn`` of ``agent``.
 
-    ``said`` is what was finally said, in the order of its beginning; interrupted and failed attempts are not
-    part of it, nor is what the agent said in this very turn. ``until`` is where a continued turn began: what
+    ``said`` is what was finally said, in the order of its beginning; interrupted, skipped and failed attempts
+    are not part of it, nor is what the agent said in this very turn. ``until`` is where a continued turn began: what
     other agents said since then is left out, what people said since then is not. The agent's own words are
     the assistant's, those of other agents a user's with ``[name]: `` in front (the speaker is found by the
     id, since two agents may share a name), a person's are as they are. A mark that a model wrote itself in

@@ -21,6 +21,7 @@ from agent_tui.wire.log import event_name
 
 # A turn that was interrupted for one of these reasons is over: its text is kept.
 FINAL_REASONS = ("stop", "skip", "length")
+TOLD_REASONS = ("stop", "length")  # models are not told what a person skipped
 
 _TURN, _USER, _EVENT = schema.turn.c, schema.user_message.c, schema.event.c
 _ID: BindParameter[Any] = bindparam("id")
@@ -36,7 +37,7 @@ _SAID_BY_PEOPLE = select(
     _USER.id, _USER.round, _USER.first_seq, _USER.sender_name, _USER.text, _USER.to_agent
 ).where(_USER.conversation_id == _ID, _USER.round >= bindparam("round"))
 _LATER = schema.turn.alias()
-_STANDS = (_TURN.status == "completed") | ((_TURN.status == "interrupted") & _TURN.reason.in_(FINAL_REASONS))
+_STANDS = (_TURN.status == "completed") | ((_TURN.status == "interrupted") & _TURN.reason.in_(TOLD_REASONS))
 _IS_CONTINUED = (
     select(_LATER.c.message_id)
     .where(_LATER.c.conversation_id == _TURN.conversation_id, _LATER.c.continues == _TURN.message_id)
@@ -95,9 +96,8 @@ def state(connection: Connection, id_: str) -> tuple[ConversationRow, list[TurnR
 
 
 def said(connection: Connection, id_: str, from_round: int = 0) -> list[Contribution]:
-    """Return what was finally said from that round on: people's words and turns that will not be said again.
-
-    In the order of their beginning.
+    """Return what was finally said from that round on: people's words and turns that will not be said again,
+    but for those that a person skipped. In the order of their beginning.
     """
     found = connection.execute(_SAID_BY_PEOPLE, {"id": id_, "round": from_round})
     words = [
