@@ -295,6 +295,8 @@ class RoomInfo:
     # What a screen shows first; "auto" is the timeline of a sequential room, and the panes of a parallel one.
     view: Annotated[str, Setting(choices=("auto", "timeline", "panes"))] = "auto"
     asks: bool = False  # a tool waits for approval
+    # Models that the budget in dollars does not limit: their price is unknown. Not in lists of rooms.
+    unpriced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

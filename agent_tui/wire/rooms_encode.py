@@ -29,7 +29,7 @@ _MESSAGE_FIELDS = (
 )
 _SET_FIELDS = ("interrupted", "error", "to", "superseded", "trimmed", "continues")
 
-_ONLY_SET = ("interrupted", "asks", "enabled_tools", "workspace")  # absent: false or empty
+_ONLY_SET = ("interrupted", "asks", "enabled_tools", "workspace", "unpriced")  # absent: false or empty
 _ROOM_FIELDS = tuple(
     name
     for field in fields(ev.RoomInfo)

@@ -71,6 +71,29 @@ async def test_a_room_pauses_when_its_money_is_spent(charged: Backend) -> None:
     assert (await run_to_end(charged, room_id))[-1].name == "room_completed"
 
 
+@pytest.mark.parametrize("terms", [Terms(), Terms(kind="openai", base_url="http://gate.example/v1")])
+async def test_a_room_names_the_models_that_its_budget_in_dollars_does_not_limit(
+    tmp_path: Path, terms: Terms
+) -> None:
+    models = FakeModels(ScriptedModel(lambda request: ["Yes."], free=True))
+    models.charged = terms
+    async with backend(tmp_path, ScriptedModel(lambda request: ["Yes."]), models=models) as running:
+        room_id = await running.room(agents=2)
+        assert "unpriced" not in await show(running, room_id)
+        changed = await running.client.call("PATCH", f"/api/rooms/{room_id}", {"max_cost": 0.5})
+        models.charged = Terms(input_price=1.0)
+        assert "unpriced" not in await show(running, room_id)
+    names = {agent["model"] for agent in changed.json["agents"]}
+    assert set(changed.json["unpriced"]) == names
+
+
+async def test_the_demo_costs_nothing_and_needs_no_price(tmp_path: Path) -> None:
+    async with backend(tmp_path, ScriptedModel(lambda request: ["Yes."])) as running:
+        room_id = await running.room(agents=1, provider_id="demo", max_cost=0.5)
+        room = await show(running, room_id)
+        assert (room["agents"][0]["provider_id"], "unpriced" in room) == ("demo", False)
+
+
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
 async def test_a_turn_is_cut_while_it_uses_up_what_is_left(tmp_path: Path, mode: str) -> None:
     async with backend(tmp_path, ScriptedModel(lambda request: ["x" * 40] * 3)) as running:

@@ -211,6 +211,19 @@ async def test_the_settings_are_changed_by_one_call_with_what_is_different() -> 
         assert "of 50,000 tokens" in text
 
 
+async def test_a_budget_that_no_price_is_known_for_is_told_of_once() -> None:
+    async with opened((120, 40)) as screen:
+        await screen.send(loaded(max_cost=2.0, unpriced=("big-model",)), LIVE)
+        told = "the budget of $2.00 does not limit big-model: no price is known"
+        assert [one.message for one in screen.app._notifications] == [told]
+        await screen.send(
+            ev.RoomChanged(ev.RoomInfo("r", max_cost=2.0, unpriced=("big-model",), agents=AGENTS))
+        )
+        assert [one.message for one in screen.app._notifications] == [told]
+        await screen.send(ev.RoomChanged(ev.RoomInfo("r", max_cost=0.0, agents=AGENTS)))
+        assert [one.message for one in screen.app._notifications] == [told]
+
+
 async def test_what_is_wrong_stands_next_to_its_field_and_nothing_is_sent() -> None:
     async with opened((120, 40)) as screen:
         await screen.send(loaded(status="running", current_round=2), LIVE)

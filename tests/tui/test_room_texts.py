@@ -14,7 +14,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.chat import texts as chat_texts
 from tui.live.signs import wants_ascii
-from tui.live.texts import ending, model_name
+from tui.live.texts import ending, model_name, unpriced
 from tui.room import texts
 from tui.room.panes import TokenRate
 from tui.screens.words import ENGLISH, ordinal_try
@@ -275,6 +275,14 @@ def test_a_chat_says_what_was_used_as_a_room_does() -> None:
     chat.apply(ev.ConversationLoaded(ev.ConversationInfo("c", **used), ()))
     said = "12,345 of 50,000 tokens", "", "$0.5000 of $1.00"
     assert chat_texts.used(chat) == texts.used(room(**used), 0) == said
+
+
+def test_a_budget_that_limits_nothing_does_not_pass_for_one() -> None:
+    state = room(max_cost=2.0, unpriced=("some-model", "x"))
+    assert unpriced(state.room) == "the budget of $2.00 does not limit some-model, x: no price is known"
+    assert texts.used(state, 0).cost == "price unknown"
+    limited = room(max_cost=2.0)
+    assert (unpriced(limited.room), texts.used(limited, 0).cost) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from typing import Final, Literal, NamedTuple
 
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings
-from agent_tui.model.events import LinkChanged, Note, ToolAsk, TurnNoted
+from agent_tui.model.events import LinkChanged, Note, RoomInfo, ToolAsk, TurnNoted
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
 from tui.live import signs
 from tui.screens.localised import localised
-from tui.screens.words import count, ordinal_try, said, say, say_count
+from tui.screens.words import count, list_of, ordinal_try, said, say, say_count
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
@@ -205,6 +205,14 @@ def oddities(unknown_count: int) -> str:
 def dollars(amount: float) -> str:
     """Return an amount of US dollars, small ones with the digits that say anything."""
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+
+
+def unpriced(room: RoomInfo) -> str:
+    """Return that its budget in dollars does not limit some of a room's models; "" if it limits all."""
+    if not room.unpriced:
+        return ""
+    names = list_of(inert_line(name, MAX_MODEL_CHARACTERS) for name in room.unpriced)
+    return say("room.unpriced", most=dollars(room.max_cost), models=names)
 
 
 class UsedText(NamedTuple):

@@ -278,9 +278,13 @@ def models(state: ConversationState) -> str:
 
 
 def used(state: ConversationState, spoken: int) -> live_texts.UsedText:
-    """Return what was used, see ``live_texts.used``; the demo costs nothing."""
+    """Return what was used, see ``live_texts.used``; the demo costs nothing, and a
+    budget in dollars may be one that limits nothing.
+    """
     known = live_texts.used(state, spoken)
     is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
+    if state.room.unpriced and not known.cost:
+        return known._replace(cost=say("room.cost.unknown"))
     is_free = state.ledger.cost == 0 or (not state.ledger.cost and is_demo)
     return known._replace(cost=say("room.cost.none")) if is_free else known
 

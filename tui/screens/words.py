@@ -408,6 +408,8 @@ ENGLISH: Final[dict[str, str]] = {
     "used.prompts": "prompts included",
     "used.cost.of": "{cost} of {most}",
     "room.cost.none": "no cost",
+    "room.cost.unknown": "price unknown",
+    "room.unpriced": "the budget of {most} does not limit {models}: no price is known",
     "room.paused.error": "paused – turns failed, and will be retried on resume",
     "room.paused.budget": "paused – the budget is used up",
     "room.paused.budget.tokens": "paused – the budget of {most} tokens is used up",

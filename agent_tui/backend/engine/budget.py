@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from agent_tui.backend.engine.resources import ModelSource
+from agent_tui.backend.models.prices import cost_of, unknown_cost
 from agent_tui.backend.store.rows import ConversationRow
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings, reached
 from agent_tui.model.errors import Refused
 
@@ -25,3 +28,15 @@ def check(room: ConversationRow) -> None:
         used = f"{room.used_cost or 0.0:.4f} of {cost or 0.0:.4f}"
         detail = f"It used {used} US dollars: raise its budget in dollars (max_cost) first."
     raise Refused("The budget is used up", detail, status=409)
+
+
+async def unpriced(room: ConversationRow, models: ModelSource) -> tuple[str, ...]:
+    """Return the models whose price is unknown, if the room has a budget in dollars: it does not limit
+    them.
+    """
+    found: dict[str, None] = {}
+    for agent in room.agents if room.max_cost else ():
+        terms = models.terms(agent.provider_id, agent.model)
+        if agent.provider_id != DEMO_PROVIDER and await cost_of(terms, agent.model) is unknown_cost:
+            found[agent.model or agent.provider_id] = None
+    return tuple(found)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from agent_tui.backend.engine import budget
@@ -163,7 +163,10 @@ class Engine:
         """Return a conversation."""
         ran = self.runs.ids
         row, turn_states = await self._store.read(reads.conversation_with_states, id_, kind.names)
-        return self._info(kind, row, turn_states, ran)
+        info = self._info(kind, row, turn_states, ran)
+        if isinstance(info, RoomInfo):
+            return replace(info, unpriced=await budget.unpriced(row, self._resources.models))
+        return info
 
     @whole
     async def change(self, kind: EngineKind[Info], id_: str, change: Values) -> Info:

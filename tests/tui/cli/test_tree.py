@@ -205,6 +205,20 @@ def test_an_empty_list_says_what_to_do_on_stderr(tmp_path: Path) -> None:
         assert "rooms new" in done.stderr
 
 
+def test_a_budget_in_dollars_that_limits_nothing_is_told_on_stderr(tmp_path: Path) -> None:
+    told = "the budget of $2.00 does not limit some-model: no price is known"
+    with home_at(tmp_path) as home:
+        home.config.write_text(
+            '[providers.gone]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "some-model"\n',
+            encoding="utf-8",
+        )
+        made = home.main("rooms", "new", "--task", "T", "--max-cost", "2")
+        assert (made.returncode, made.stderr) == (0, f"{told}\n")
+        assert told in home.main("rooms", "show", made.stdout.strip()).stdout
+        assert told in home.main("rooms", "run", made.stdout.strip(), "--max-cost", "2").stderr
+        assert told in home.main("rooms", "run", "--task", "T", "--max-cost", "2").stderr
+
+
 def test_new_takes_name_agents_models_rounds_and_mode(home: Home) -> None:
     agents = ["--agent", "Ada=big-model", "--agent", "Bo"]
     options = ["--name", "N", *agents, "--rounds", "2", "--mode", "parallel", "--keep-running"]

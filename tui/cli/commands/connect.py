@@ -19,6 +19,7 @@ from tui.cli import output
 from tui.cli.commands.asking import check_tools
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.commands.pick import find_conversation, find_room
+from tui.live.texts import unpriced
 from tui.request import Server
 from tui.screens.localised import localised
 
@@ -81,6 +82,12 @@ def tell_demo(speakers: Iterable[AgentInfo | ConversationInfo], *, embedded: boo
         output.notice(localised(f"there is no file {missing} (AGENT_TUI_CONFIG): the demo model answers"))
 
 
+def tell_unpriced(room: RoomInfo) -> None:
+    """Say on stderr that the room's budget in dollars does not limit some of its models."""
+    if text := unpriced(room):
+        output.notice(text)
+
+
 async def default_provider(client: Conversations[Any]) -> str | None:
     """Return the default provider, ``None`` if unknown; raises ``ConfigError`` if it is the demo model."""
     try:
@@ -109,6 +116,7 @@ async def create(client: RoomsClient, new: NewRoom, *, embedded: bool) -> RoomIn
         fields["provider_id"] = provider
     room = await client.create(**fields)
     tell_demo(room.agents, embedded=embedded and not is_named)
+    tell_unpriced(room)
     return room
 
 

@@ -14,7 +14,7 @@ from tui.cli.commands import asking, connect
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.output import OutputFormat
 from tui.lists.order import ago, by_activity
-from tui.live.texts import model_name
+from tui.live.texts import model_name, unpriced
 from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.screens.words import count, said, say
@@ -76,7 +76,7 @@ def _described(room: RoomInfo) -> str:
         ("mode", said(f"export.is.{room.execution_mode}") or room.execution_mode),
         ("round", say("export.round.of", round=room.current_round, most=room.max_rounds)),
         ("used", asking.spent(room.tokens, room.cost)),
-        ("budget", asking.budget(room)),
+        ("budget", " · ".join(filter(None, (asking.budget(room), unpriced(room))))),
         ("events", count(room.last_event_id)),
         ("made", ago(room.created_at)),
         ("changed", ago(room.updated_at)),

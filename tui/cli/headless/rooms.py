@@ -90,7 +90,7 @@ async def _room_id(
     if strict:
         connect.refuse_demo(agent.provider_id for agent in (await client.show(room_id)).agents)
     if changes:
-        await client.change(room_id, **changes)
+        connect.tell_unpriced(await client.change(room_id, **changes))
     return room_id
 
 
