@@ -165,7 +165,6 @@ class TranscriptMessage:
         "end_rows",
         "former",
         "is_closed",
-        "is_cut",
         "is_folded",
         "is_rule",
         "key",
@@ -191,7 +190,6 @@ class TranscriptMessage:
         self._head = Block("title")
         self._foot: Block | None = None
         self.is_closed = False
-        self.is_cut = False  # closed before its text was whole
         self.is_folded = False  # only the head is shown
         self.is_rule = False  # a line between messages: nothing that the reader goes to
         self.rows_width = 0
@@ -239,16 +237,16 @@ class TranscriptMessage:
 
     def reopen(self) -> None:
         """Continue the message, without the note that ended it."""
-        self.is_closed = self.is_cut = False
+        self.is_closed = False
         self._foot = None
         self.end_rows = [0, 0]
         if self.text.is_finished:
             self.replace(self.text.whole)
         self._note_change()
 
-    def close(self, note: str, *, is_failure: bool, is_cut: bool = False) -> None:
+    def close(self, note: str, *, is_failure: bool) -> None:
         """End the message; ``note``, if any, becomes its last row."""
-        self.is_closed, self.is_cut = True, is_failure or is_cut
+        self.is_closed = True
         self.text.pending.compact()
         kind: Kind = "failure" if is_failure else "note"
         label = inert_line(note, LABEL_CHARACTERS)
@@ -333,7 +331,7 @@ class TranscriptMessage:
         blocks.
         """
         if 0 < index <= self.complete:
-            return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded, self.is_cut
+            return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded
         return self.part(index)
 
     def open_index(self, index: int) -> int:

@@ -16,7 +16,7 @@ from widgets.ink import COMPONENTS
 from widgets.layout import PaintedLine, Tone, strips_in
 from widgets.painted import is_shown
 from widgets.painter import ASK, ASKS, CARD, PEOPLE, Painter
-from widgets.signs import CUT, FAILED
+from widgets.signs import FAILED
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript import happened
 from widgets.transcript.canvas import Canvas
@@ -147,7 +147,7 @@ class Transcript(Widget, can_focus=True):
             return
         if isinstance(message, SpokenMessage):
             message.set_tail(tail)
-        message.close(note, is_failure=note.startswith(FAILED), is_cut=note.startswith(CUT))
+        message.close(note, is_failure=note.startswith(FAILED))
         if self.reader.finder is not None:
             self.reader.finder.grew(message)
         self.clock.mark(self)

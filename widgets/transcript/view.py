@@ -316,8 +316,8 @@ class View:
         key = message.part_key(part)
         layout = self._layouts.pop(key, None)
         if layout is None:
-            # What a text that was cut does not close counts as closed, as it did while the text grew.
-            layout = self._laid_out(message, part, is_open=message.is_cut and part == message.complete)
+            # A text that was cut, too: a sign that it does not close was said, and is shown.
+            layout = self._laid_out(message, part, is_open=False)
             while len(self._layouts) >= max(MIN_LAYOUTS, 8 * self.height):
                 del self._layouts[next(iter(self._layouts))]
         self._layouts[key] = layout

@@ -42,19 +42,21 @@ async def shown(pane: Transcript, hand: Hand, pilot: Pilot[None]) -> list[str]:
 
 
 @pytest.mark.parametrize("note", ["┄ cut at the pause", "✗ no quota"])
-async def test_a_text_that_was_cut_within_a_sign_looks_as_it_did_while_it_grew(note: str) -> None:
-    hand = Hand()
+async def test_a_text_that_was_cut_within_a_sign_shows_it_for_it_was_said(note: str) -> None:
+    hand, said = Hand(), "Take [the first, **not *p and `pay 5, ![x, _a and a[i"
     pane = a_pane(hand)
-    async with running(pane, (30, 6)) as pilot:
+    async with running(pane, (70, 6)) as pilot:
         pane.turn_opened("a", "Ada")
-        pane.text_added("a", "It is down **8.8 hours")
-        assert f" It is down 8.8 hours{CARET}" in await shown(pane, hand, pilot)
+        pane.text_added("a", said)
+        assert f" Take the first, not p and pay 5, ![x, _a and a[i{CARET}" in await shown(pane, hand, pilot)
         pane.turn_closed("a", note)
-        assert " It is down 8.8 hours" in await shown(pane, hand, pilot)
+        assert f" {said}" in await shown(pane, hand, pilot)
         pane.turn_reopened("a")
-        pane.text_added("a", "** a year, a *b")
+        pane.text_added("a", "]`*** to the end")
         pane.turn_closed("a")
-        assert " a *b" in await shown(pane, hand, pilot)  # what is whole means its star
+        assert " Take [the first, not p and pay 5, ![x, _a and a[i] to the end" in await shown(
+            pane, hand, pilot
+        )
 
 
 async def test_a_message_is_shown_with_its_title_and_its_note() -> None:
