@@ -27,8 +27,8 @@ class FakeClient(FakeRules):
     """The calls a screen makes; ``refuse`` is raised instead of an answer.
 
     What was asked is in ``asked`` as (words, room id). ``room`` is what calls about a room answer,
-    ``changed`` what ``change`` answers instead, ``waiting`` the queue, which ``say`` and its kin change,
-    ``lacks`` what ``missing`` answers.
+    ``changed`` what ``change`` answers instead, once ``may_change`` is set, ``waiting`` the queue, which
+    ``say`` and its kin change, ``lacks`` what ``missing`` answers.
     """
 
     def __init__(self) -> None:
@@ -37,6 +37,8 @@ class FakeClient(FakeRules):
         self.refuse: AgentTuiError | None = None
         self.room: RoomInfo | None = None
         self.changed: RoomInfo | None = None
+        self.may_change = asyncio.Event()
+        self.may_change.set()
         self.waiting: list[QueuedMessage] = []
         self.lacks: dict[str, str] = {}
         self.known_providers = [ProviderInfo("demo", "Demo", "demo", "demo")]
@@ -73,6 +75,7 @@ class FakeClient(FakeRules):
 
     async def change(self, room_id: str, **fields: Any) -> RoomInfo:
         answer = self._answer(f"change {fields}", room_id)
+        await self.may_change.wait()
         return self.changed or answer
 
     async def create(self, task: str, **fields: Any) -> RoomInfo:

@@ -14,7 +14,9 @@ from tests.fakes.rules import FakeRules
 
 
 class ListedClient(FakeRules):
-    """The calls that the list and the form of a new room make; ``refuse`` is raised instead of an answer."""
+    """The calls that the list and the form of a new room make; ``refuse`` is raised instead of an answer. A
+    room is made once ``may_make`` is set.
+    """
 
     def __init__(self, rooms: list[RoomInfo], *, tells_changes: bool = True) -> None:
         self.rooms = {room.id: room for room in rooms}
@@ -30,6 +32,8 @@ class ListedClient(FakeRules):
             ProviderInfo("local", "Local", "openai", "big"),
         ]
         self.made: list[dict[str, Any]] = []
+        self.may_make = asyncio.Event()
+        self.may_make.set()
         self._tells_changes = tells_changes
         self._news: asyncio.Queue[RoomChanges] = asyncio.Queue()
         self.questions = 0
@@ -82,6 +86,7 @@ class ListedClient(FakeRules):
 
     async def create(self, task: str, **fields: Any) -> RoomInfo:
         self._note("create", task)
+        await self.may_make.wait()
         self.made.append({"task": task, **fields})
         known = {name: value for name, value in fields.items() if name != "agents"}
         agents = tuple(

@@ -114,4 +114,4 @@ class Form(VerticalScroll, can_focus=False):
             if is_yes:
                 dialog.dismiss()
 
-        self.app.push_screen(QuestionScreen(say("form.give_up")), answered)
+        self.app.push_screen(QuestionScreen(say("form.give_up"), dialog), answered)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen, ScreenResultType
+from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -27,13 +27,16 @@ def framed(title: str, *parts: Widget, hint: str, classes: str = "") -> Vertical
 
 class Dialog(ModalScreen[ScreenResultType]):
     """Closes only itself: after the key that goes back an answer may still come, and Textual's ``dismiss``
-    would then close the screen below. Bindings of the app without priority do not work in a dialog, so it has
-    the key of the help itself, except where that key types a character.
+    would then close another screen. One that is due while another is above closes as soon as that is gone.
+    Bindings of the app without priority do not work in a dialog, so it has the key of the help itself, except
+    where that key types a character.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "app.help", "Show the keys", id="app.help", show=False)
     ]
+
+    _due: tuple[ScreenResultType | None] | None = None  # the result that came while another was above
 
     def on_mount(self) -> None:
         """Show what the keys do."""
@@ -41,11 +44,23 @@ class Dialog(ModalScreen[ScreenResultType]):
             hints.tell()
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close with ``result``; does nothing unless this is the top screen."""
-        if self.is_current:
+        """Close with ``result``, or as soon as no other screen is above; a question about this dialog goes
+        away. Does nothing once it is closed.
+        """
+        for above in reversed(self.app.screen_stack):
+            if isinstance(above, QuestionScreen) and above.about is self:
+                above.dismiss(False)
+        if self.is_active:
             return super().dismiss(result)
+        if self in self.app.screen_stack:
+            self._due = (result,)
         nothing: AwaitComplete = AwaitComplete.nothing()  # type: ignore[no-untyped-call]  # as Textual has it
         return nothing
+
+    def on_screen_resume(self) -> None:
+        """Close if that was due."""
+        if self._due is not None:
+            self.dismiss(*self._due)
 
 
 class QuestionScreen(Dialog[bool]):
@@ -57,8 +72,10 @@ class QuestionScreen(Dialog[bool]):
         Binding("escape,n", "answer(False)", "No", id="question.no", priority=True),
     ]
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, about: Screen[Any] | None = None) -> None:
+        """``about`` is a dialog: when that closes by itself, the question goes away."""
         super().__init__()
+        self.about = about
         self._question = question
 
     def compose(self) -> ComposeResult:
