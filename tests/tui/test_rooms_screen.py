@@ -126,14 +126,26 @@ async def test_the_row_is_paused_and_resumed_and_a_new_one_started(tmp_path: Pat
 async def test_all_that_run_pause_at_once_and_only_those_go_on(tmp_path: Path) -> None:
     rooms = (room(1, status="running"), room(2, status="running"), room(3))
     async with listed(tmp_path, *rooms) as seen:
+        assert "P pause all" in seen.now
         assert "pausing 2 rooms" in await seen.press("P")
-        assert "resuming 2 rooms" in await seen.press("P")
+        assert "P resume all" in seen.now
+        assert "Resume 2 rooms?" in await seen.press("P")
+        await seen.press("n")
+        assert ("resume", "r1") not in seen.client.asked
+        await seen.press("P")
+        assert "resuming 2 rooms" in await seen.press("y")
         assert sorted(seen.client.asked) == [
             ("pause", "r1"),
             ("pause", "r2"),
             ("resume", "r1"),
             ("resume", "r2"),
         ]
+
+
+async def test_a_single_room_is_resumed_with_all_without_a_question(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, status="completed"), room(2)) as seen:
+        assert "resuming 1 room" in await seen.press("P")
+        assert seen.client.asked == [("resume", "r2")]
 
 
 @pytest.mark.slow

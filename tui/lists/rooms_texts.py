@@ -226,7 +226,7 @@ HINTS: Final = (
     ListHint("rooms.new", "new", 1),
     ListHint("rooms.pause", "pause", 2),
     ListHint("rooms.search", "search", 5),
-    ListHint("rooms.pause_all", "all", 6),
+    ListHint("rooms.pause_all", "pause_all", 6),
     ListHint("rooms.delete", "delete", 4),
     ListHint("rooms.undo", "undo", 3),
     ListHint("rooms.sort", "sort", 8),
