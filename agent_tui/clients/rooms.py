@@ -63,7 +63,7 @@ ROOMS = ClientKind(
     silence_seconds=IDLE_SECONDS,
     params=_NO_ACCUMULATED,
     is_ours=RoomOfStream,
-    following={"asks": "1"},  # a person answers what tools ask
+    following={"asks": "1", "queue": "1"},  # a person answers what tools ask, and sees what is queued
 )
 
 

@@ -322,6 +322,15 @@ class RoomChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """A message to the room was queued, changed or discarded: who shows the queue reads it again. It has no
+    words, so that what was discarded is in no log.
+    """
+
+    room_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class LinkChanged:
     """The state of the connection to the server (made by our clients, never on the wire).
 
@@ -369,6 +378,7 @@ Event = (
     | ConversationChanged
     | RoomLoaded
     | RoomChanged
+    | QueueChanged
     | LinkChanged
     | Unknown
 )

@@ -144,6 +144,8 @@ class ConversationState:
                 self._count(event)
             case ev.ParallelEnded() | ev.RoundEnded():
                 pass  # the turns of the round have shown already that it is over
+            case ev.QueueChanged():
+                pass  # it does not say how: who shows the queue reads it
 
     # --- runs and rounds -------------------------------------------------------------------------------
 
@@ -167,6 +169,7 @@ class ConversationState:
             case ev.RunCompleted(_, total):
                 self.info = replace(room, status="completed", max_rounds=max(room.max_rounds, total))
                 self._close_open_turns("cut", "lost")
+                self.queue = ()  # a room is completed only when nothing waits
             case ev.RunFailed():
                 self.info = replace(room, status="error")
 

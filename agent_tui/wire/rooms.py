@@ -153,6 +153,7 @@ _FRAMES: Mapping[str, _Made] = {
     "room_started": _plain(ev.RunStarted),
     "room_paused": _plain(ev.RunPaused),
     "room_completed": _plain(ev.RunCompleted),
+    "queue_changed": _plain(ev.QueueChanged),
     "round_start": _plain(ev.RoundStarted, round=_ROUND),
     "round_end": _plain(ev.RoundEnded, round=_ROUND),
     "parallel_start": (

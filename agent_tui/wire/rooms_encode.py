@@ -101,12 +101,21 @@ def queued_fields(queued: ev.QueuedMessage) -> dict[str, Any]:
     return {name: getattr(queued, name) for name in names} | only_set(to=queued.to)
 
 
+def own_frame(event: ev.Event) -> tuple[str, str] | None:
+    """Return what ``frame`` does, and ``queue_changed``: only for clients that ask for it, since the protocol
+    has no such event.
+    """
+    if isinstance(event, ev.QueueChanged):
+        return "queue_changed", dump({"room_id": event.room_id})
+    return frame(event)
+
+
 def frame(event: ev.Event) -> tuple[str, str] | None:
     """Return (event name, data as JSON) of ``event``; ``None`` if rooms do not have it."""
     match event:
         case ev.Unknown(name, data):
             return name, data  # as received
-        case ev.ConversationChanged() | ev.MessageSpoken() | ev.TurnDone():
+        case ev.ConversationChanged() | ev.MessageSpoken() | ev.TurnDone() | ev.QueueChanged():
             return None
         case _:
             name, fields = encode(event)
@@ -159,6 +168,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             | ev.ConversationChanged()
             | ev.MessageSpoken()
             | ev.TurnDone()
+            | ev.QueueChanged()
             | ev.LinkChanged()
             | ev.Unknown()
         ):

@@ -37,6 +37,22 @@ async def running_room(running: Backend, room_id: str) -> AsyncIterator[AsyncIte
         yield stream.frames()
 
 
+async def test_who_asks_for_it_is_told_of_the_queue_and_nobody_else_without_its_words(held: Backend) -> None:
+    room_id = await held.room()
+    one, two = [(await say(held, room_id, words)).json["id"] for words in ("One", "Two")]
+    path = f"/api/rooms/{room_id}/queue"
+    await held.client.call("PATCH", f"{path}/{one}", {"content": "Uno"})
+    await held.client.call("DELETE", f"{path}/{two}")
+    async with held.client.open("GET", f"/api/rooms/{room_id}/events?queue=1") as stream:
+        told = stream.frames()
+        first = [await anext(told) for _ in range(4)]
+        async with held.client.open("GET", f"/api/rooms/{room_id}/events") as other:
+            await held.client.call("POST", f"/api/rooms/{room_id}/pause")
+            async with running_room(held, room_id):
+                assert (await anext(other.frames())).name == "room_started"
+    assert [(frame.name, frame.fields) for frame in first] == [("queue_changed", {"room_id": room_id})] * 4
+
+
 async def test_words_wait_are_changed_taken_back_and_said_in_their_order(held: Backend) -> None:
     room_id = await held.room(agents=2, max_rounds=1)
     one, two = await agents(held, room_id)

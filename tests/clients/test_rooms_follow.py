@@ -70,7 +70,8 @@ async def test_a_room_is_loaded_and_then_followed(server: LogRoomsServer, client
     assert [message.text for message in loaded.messages] == ["hello"]
     assert second == LinkChanged("live")
     assert event == ev.RoundEnded(2)
-    assert server.asked("GET", EVENTS)[0].query == {"after": "11", "accumulated": "0", "asks": "1"}
+    asked = server.asked("GET", EVENTS)[0].query
+    assert asked == {"after": "11", "accumulated": "0", "asks": "1", "queue": "1"}
 
 
 async def test_a_drop_is_said_and_nothing_is_missed_or_doubled(
@@ -295,7 +296,8 @@ async def test_paths_may_lie_elsewhere(clock: FakeClock) -> None:
         server.on("GET", "/base/v2/a%2Fb/stream", streams(frame("round_end", {"round": 1}, 1), then="stay"))
         async with Collector(RoomsClient(net, paths, clock=clock).follow("a/b")) as reading:
             await reading.until(lambda items: rounds(items) == [1])
-    assert server.requests[-1].query == {"v": "2", "after": "0", "accumulated": "0", "asks": "1"}
+    query = {"v": "2", "after": "0", "accumulated": "0", "asks": "1", "queue": "1"}
+    assert server.requests[-1].query == query
 
 
 @pytest.mark.parametrize("moment", ["loading", "live", "waiting"])

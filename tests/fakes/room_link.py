@@ -47,6 +47,7 @@ class FakeClient(FakeRules):
         self.known_tools = [reads, ToolInfo("run_command", permission="ask")]
         self.tools_refused: AgentTuiError | None = None
         self.resume_refused: AgentTuiError | None = None
+        self.queued_refused: AgentTuiError | None = None  # changing what waits
         self.news: asyncio.Queue[RoomChanges] = asyncio.Queue()
         self.pausing: asyncio.Queue[PausesSoon | AgentTuiError | None] = asyncio.Queue()
         self.presses = 0
@@ -111,6 +112,8 @@ class FakeClient(FakeRules):
 
     async def drop_queued(self, room_id: str, message_id: str) -> tuple[QueuedMessage, ...]:
         self._answer(f"drop_queued {message_id}", room_id)
+        if self.queued_refused is not None:
+            raise self.queued_refused
         self.waiting = [message for message in self.waiting if message.id != message_id]
         return tuple(self.waiting)
 

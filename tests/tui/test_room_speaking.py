@@ -8,7 +8,7 @@ import pytest
 from textual.events import Key
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import ConnectFailed
+from agent_tui.model.errors import ConnectFailed, Refused
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.tui.whole_app import opened_app
 from tui.room.queue import QueueScreen
@@ -355,6 +355,30 @@ async def test_what_waits_can_be_changed_and_taken_back() -> None:
             "change_queued q2 {'to': 'c'}",
             "drop_queued q2",
         ]
+
+
+async def test_the_queue_is_read_again_when_another_program_changed_it() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        screen.link.calls.waiting = [ev.QueuedMessage("q1", "from elsewhere")]
+        text = await screen.send(ev.QueueChanged("r"))
+        assert "queued for the next turn: from elsewhere" in text
+        text = await screen.send(ev.RunCompleted("r", 3))
+        assert "from elsewhere" not in text
+
+
+@pytest.mark.parametrize(("status", "why"), [(404, "already discarded"), (409, "already sent")])
+async def test_what_waits_no_more_leaves_the_list_and_says_why(status: int, why: str) -> None:
+    waits = ev.QueuedMessage("q1", "first"), ev.QueuedMessage("q2", "second")
+    async with opened() as screen:
+        calls = screen.link.calls
+        await screen.send(running(queue=waits), LIVE)
+        await screen.press("u")
+        calls.waiting, calls.queued_refused = [waits[1]], Refused("There is no such message", status=status)
+        text = await screen.press("d")
+        assert "first" not in text
+        assert why in text
+        assert "no such message" not in text
 
 
 async def test_on_a_low_screen_the_line_is_there_only_while_it_is_written_in() -> None:

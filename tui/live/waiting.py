@@ -34,11 +34,19 @@ class WaitingList(Widget):
 
     DEFAULT_CSS = "WaitingList { height: auto; width: 1fr; layout: vertical; }"
 
-    def __init__(self, items: Callable[[], list[Item]], keep: Callable[[str, str], object]) -> None:
-        """``keep`` changes the words of one and ends in ``end_editing``."""
+    def __init__(
+        self,
+        items: Callable[[], list[Item]],
+        keep: Callable[[str, str], object],
+        why_gone: Callable[[str], str] = lambda _: say("queue.said"),
+    ) -> None:
+        """``keep`` changes the words of one and ends in ``end_editing``; ``why_gone`` says, of the id of one,
+        why it waits no more.
+        """
         super().__init__()
         self._items = items
         self._keep = keep
+        self._why_gone = why_gone
         self._list = VimList(markup=False, compact=True)
         self._line = Composer(id="queue-line")
         self._error = Static("", classes="error", markup=False)
@@ -72,7 +80,7 @@ class WaitingList(Widget):
             listed.add_option(Option(Content(say("queue.none")), disabled=True))
         listed.highlighted = min(at, len(items) - 1) if items else None
         if self._edited and all(item.id != self._edited for item in items):
-            self.end_editing(say("queue.said"))
+            self.end_editing(self._why_gone(self._edited))
 
     @property
     def chosen(self) -> str:

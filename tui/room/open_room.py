@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.widgets import Static
 
 from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from tui.link import RoomLink
@@ -69,6 +71,8 @@ class OpenRoom(OpenConversation["RoomsClient"]):
             panes.take()  # the hot path: no header, no line, only the words
             return
         self.following.note(event)
+        if isinstance(event, ev.QueueChanged):
+            self.host.run("queue", self.read_queue(), exclusive=True)
         if not panes.fits:
             async with self._fitting:
                 await panes.fit()
@@ -91,6 +95,12 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         if text and text != self._unpriced:
             self.host.tell(text)
         self._unpriced = text
+
+    async def read_queue(self) -> None:
+        """Take the queue as the server has it: another program may have changed it."""
+        with suppress(AgentTuiError):  # it is read again with the next change, or with the room
+            self.state.take_queue(await (await self.client()).queue(self.id))
+            self.host.show_soon()
 
     @property
     def why_no_round(self) -> str:

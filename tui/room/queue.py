@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError, Refused
 from tui.live.waiting import Item, WaitingList
 from tui.room.open_room import OpenRoom
 from tui.room.texts import labels_of, queued_words
@@ -38,7 +39,7 @@ class QueueScreen(Dialog[None]):
         super().__init__()
         self._room = room
         self._state = room.state
-        self._waiting = WaitingList(self._items, self._keep)
+        self._waiting = WaitingList(self._items, self._keep, self._why_gone)
 
     def compose(self) -> ComposeResult:
         yield framed(say("queue.title"), self._waiting, hint=say("queue.hint"))
@@ -49,14 +50,17 @@ class QueueScreen(Dialog[None]):
         ]
 
     def _keep(self, item_id: str, text: str) -> None:
-        self._do(lambda client: client.change_queued(self._room.id, item_id, content=text))
+        self._do(item_id, lambda client: client.change_queued(self._room.id, item_id, content=text))
+
+    def _why_gone(self, item_id: str) -> str:
+        return say("queue.said" if self._state.turn_of(item_id) is not None else "queue.gone")
 
     def action_edit(self) -> None:
         self._waiting.edit()
 
     def action_drop(self) -> None:
         if chosen := self._waiting.chosen:
-            self._do(lambda client: client.drop_queued(self._room.id, chosen))
+            self._do(chosen, lambda client: client.drop_queued(self._room.id, chosen))
 
     def action_back(self) -> None:
         if not self._waiting.leave():
@@ -77,7 +81,7 @@ class QueueScreen(Dialog[None]):
 
         def address(to: str | None) -> None:
             if to is not None and to != self._to_of(chosen):
-                self._do(lambda client: client.change_queued(self._room.id, chosen, to=to))
+                self._do(chosen, lambda client: client.change_queued(self._room.id, chosen, to=to))
 
         asking = ChooseScreen(say("queue.to"), known, self._to_of(chosen))
         self.app.push_screen(asking, address)
@@ -86,12 +90,16 @@ class QueueScreen(Dialog[None]):
         return next((waits.to for waits in self._state.queue if waits.id == message_id), "")
 
     @work(group="change", exclusive=True)
-    async def _do(self, change: Callable[[RoomsClient], Awaitable[Queue]]) -> None:
+    async def _do(self, item_id: str, change: Callable[[RoomsClient], Awaitable[Queue]]) -> None:
         try:
             self._state.take_queue(await change(await self._room.client()))
         except AgentTuiError as error:
+            await self._room.read_queue()
+            is_said = isinstance(error, Refused) and error.status == HTTPStatus.CONFLICT
+            why = say("queue.said") if is_said else self._why_gone(item_id)
             self._waiting.look()
-            self._waiting.complain(localised(error))
+            waits = any(queued.id == item_id for queued in self._state.queue)
+            self._waiting.complain(localised(error) if waits else why)
             return
         self._room.host.show_soon()  # what was said meanwhile does not wait any more
         self._waiting.look()

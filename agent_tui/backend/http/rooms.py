@@ -31,7 +31,13 @@ from agent_tui.backend.http.streaming import (
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub, in_dialect
 from agent_tui.model.events import QueuedMessage
-from agent_tui.wire.rooms_encode import frame, listed_message_fields, queued_fields, room_fields
+from agent_tui.wire.rooms_encode import (
+    frame,
+    listed_message_fields,
+    own_frame,
+    queued_fields,
+    room_fields,
+)
 
 
 class RoomRoutes:
@@ -125,7 +131,8 @@ class RoomRoutes:
         if after is None:
             after = asked.number(request, "after") or 0
         await self._engine.show(ROOMS, room_id)
-        frames = in_dialect(self._hub.read(room_id, after, counts=not is_child(request)), frame)
+        dialect = own_frame if asked.switch(request, "queue") else frame
+        frames = in_dialect(self._hub.read(room_id, after, counts=not is_child(request)), dialect)
         # This client can answer what tools ask.
         there = self._engine.attend(room_id) if asked.switch(request, "asks") else nullcontext()
         return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, there)

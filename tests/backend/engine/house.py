@@ -35,12 +35,13 @@ class Log:
     def __init__(self, dialect: Dialect = rooms_encode.frame) -> None:
         self._dialect = dialect
         self.frames: dict[str, list[StoredFrame]] = {}
+        self.left_out: dict[str, set[int]] = {}  # the seqs of events that the dialect does not have
         self.watchers: list[Callable[[list[StoredFrame]], None]] = []  # called with each commit's frames
         self._stored: dict[str, int] = {}  # the last seq of what was read from the file
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
 
     def __call__(self, frames: list[StoredFrame]) -> None:
-        room_id, frames = frames[0].room_id, translated(frames, self._dialect)
+        room_id, frames = frames[0].room_id, self._told(frames)
         # A commit is in the file a moment before it is told: the reading may have been between the two.
         stored = self._stored.get(room_id, 0)
         self.frames.setdefault(room_id, []).extend(frame for frame in frames if frame.seq > stored)
@@ -54,8 +55,14 @@ class Log:
         """Put what is ``stored`` of the room before what was told of it meanwhile."""
         self._stored[room_id] = len(stored)
         live = self.of(room_id)
-        told = translated(stored, self._dialect)
-        live[:] = told + [frame for frame in live if frame.seq > len(stored)]
+        live[:] = self._told(stored) + [frame for frame in live if frame.seq > len(stored)]
+
+    def _told(self, frames: list[StoredFrame]) -> list[StoredFrame]:
+        told = translated(frames, self._dialect)
+        if frames:
+            unsaid = {frame.seq for frame in frames} - {frame.seq for frame in told}
+            self.left_out.setdefault(frames[0].room_id, set()).update(unsaid)
+        return told
 
     async def until(self, room_id: str, condition: Callable[[], bool]) -> None:
         """Wait until ``condition`` holds; looked at after each commit of the room."""

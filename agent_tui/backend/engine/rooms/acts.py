@@ -25,11 +25,12 @@ from agent_tui.backend.store.rows import (
     Change,
     ConversationRow,
     ConversationSet,
+    NewEvent,
     TurnAgain,
     TurnRow,
 )
 from agent_tui.model.errors import NotFound, Refused
-from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.events import AgentInfo, QueueChanged, RoomInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class RoomActs:
                 async with self._scene(room_id) as scene:
                     put = inbox.put(scene.room, words, uuid4().hex, self._resources.now())
                     message_id = put.id
-                    await self._write(room_id, put)
+                    await self._write(room_id, put, QueueChanged(room_id))
                     if when == "now" and scene.runner is not None:
                         scene.runner.cut_turns("interject", [to] if to else None)
                 if when == "now" and scene.runner is not None:
@@ -144,7 +145,8 @@ class RoomActs:
         """
         async with self._acting(room_id) as scene:
             await self._check_queued(room_id, message_id)
-            await self._write(room_id, inbox.change(scene.room, message_id, content, to))
+            change = inbox.change(scene.room, message_id, content, to)
+            await self._write(room_id, change, QueueChanged(room_id))
         return await self.queue(room_id)
 
     @whole
@@ -154,7 +156,7 @@ class RoomActs:
         """
         async with self._acting(room_id):
             await self._check_queued(room_id, message_id)
-            await self._write(room_id, inbox.drop(message_id))
+            await self._write(room_id, inbox.drop(message_id), QueueChanged(room_id))
         return await self.queue(room_id)
 
     # --- agents ----------------------------------------------------------------------------------------
@@ -250,8 +252,8 @@ class RoomActs:
                 await runner.ended()
             runner.look()
 
-    async def _write(self, room_id: str, change: Change) -> None:
-        await self._store.append(room_id, (), [change])
+    async def _write(self, room_id: str, change: Change, *told: QueueChanged) -> None:
+        await self._store.append(room_id, [NewEvent.of(event) for event in told], [change])
         self._changes.note(room_id)
 
     async def _check_queued(self, room_id: str, message_id: str) -> None:
