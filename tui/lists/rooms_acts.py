@@ -58,7 +58,7 @@ class RoomListActs(ListActs["RoomsClient", RoomInfo]):
 
     @property
     def all_to_resume(self) -> list[RoomInfo]:
-        """The rooms that were paused by ``pause_or_resume_all``, else all that are paused and can continue."""
+        """The rooms that ``pause_or_resume_all`` paused, else all that are paused and can continue."""
         paused = [room for room in self._all if room.status == "paused" and room.interrupted != "budget"]
         return [room for room in paused if room.id in self._paused_by_us] or paused
 
