@@ -18,9 +18,7 @@ from tui.lists.listing import Listing
 from tui.lists.rooms_acts import RoomListActs
 from tui.lists.rooms_texts import HINTS, ROOMS
 from tui.lists.screen import ListScreen, keys_of
-from tui.lists.texts import ListHint
 from tui.screens.dialog import QuestionScreen
-from tui.screens.words import say, say_count
 
 
 class RoomsScreen(ListScreen[RoomInfo]):
@@ -95,32 +93,9 @@ class RoomsScreen(ListScreen[RoomInfo]):
             self.do(self.acts.pause_or_resume(room))
 
     def action_pause_all(self) -> None:
-        """Pause all running rooms; if none is running, resume the paused ones, several only after a
-        question.
-        """
-        if not self.can("pause_all"):
-            return
-        if running := self.acts.all_to_pause:
-            self.do(self.acts.pause_or_resume_all(running, is_pause=True))
-            return
-        paused = self.acts.all_to_resume
-
-        def answered(is_yes: bool | None) -> None:
-            if is_yes:
-                self.do(self.acts.pause_or_resume_all(paused, is_pause=False))
-
-        if not paused:
-            self.tell(say("list.all.none"), False)
-        elif len(paused) == 1:
-            answered(True)
-        else:
-            question = say_count("list.all.resume", len(paused))
-            self.app.push_screen(QuestionScreen(question), answered)
-
-    def word_of(self, hint: ListHint) -> str:
-        if hint.binding_id != "rooms.pause_all":
-            return hint.word
-        return "pause_all" if self.acts.all_to_pause else "resume_all"
+        if self.can("pause_all"):
+            ask = self.app.push_screen_wait
+            self.do(self.acts.pause_or_resume_all(lambda question: ask(QuestionScreen(question))))
 
     def action_duplicate(self) -> None:
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,25 +51,23 @@ class RoomListActs(ListActs["RoomsClient", RoomInfo]):
             with suppress(AgentTuiError):
                 await (await self._link.client()).pause(item.id)
 
-    @property
-    def all_to_pause(self) -> list[RoomInfo]:
-        """All running rooms."""
-        return [room for room in self._all if room.status == "running"]
-
-    @property
-    def all_to_resume(self) -> list[RoomInfo]:
-        """The rooms that ``pause_or_resume_all`` paused, else all that are paused and can continue."""
-        paused = [room for room in self._all if room.status == "paused" and room.interrupted != "budget"]
-        return [room for room in paused if room.id in self._paused_by_us] or paused
-
-    @property
-    def _all(self) -> list[RoomInfo]:
-        return [room for room in self._listing.items if room.id not in self.marks and not room.archived]
-
-    async def pause_or_resume_all(self, chosen: Sequence[RoomInfo], *, is_pause: bool) -> None:
-        """Pause or resume these rooms."""
+    async def pause_or_resume_all(self, is_sure: Callable[[str], Awaitable[bool]]) -> None:
+        """Pause all running rooms. If none is running, resume those that were paused this way, else all that
+        are paused and can continue; several only if ``is_sure`` says so of the question.
+        """
+        rooms = [room for room in self._listing.items if room.id not in self.marks and not room.archived]
+        chosen = [room for room in rooms if room.status == "running"]
+        is_pause = bool(chosen)
         if is_pause:
             self._paused_by_us = frozenset(room.id for room in chosen)
+        else:
+            paused = [room for room in rooms if room.status == "paused" and room.interrupted != "budget"]
+            chosen = [room for room in paused if room.id in self._paused_by_us] or paused
+        if not chosen:
+            self._tell(say("list.all.none"), False)
+            return
+        if not is_pause and len(chosen) > 1 and not await is_sure(say_count("list.all.resume", len(chosen))):
+            return
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(room: RoomInfo) -> bool:

@@ -219,6 +219,12 @@ def _agent_model(agent: AgentInfo) -> str:
     return "" if agent.provider_id == DEMO_PROVIDER else model_name(agent.model, agent.provider_id)
 
 
+def _all(rooms: Iterable[RoomInfo]) -> str:
+    """Return what the key for all rooms does."""
+    is_running = any(room.status == "running" and not room.archived for room in rooms)
+    return "pause_all" if is_running else "resume_all"
+
+
 ROOMS: Final = ListKind(name_of, words_of, rank_of, ROUND_CELLS, row, preview)
 
 HINTS: Final = (
@@ -226,7 +232,7 @@ HINTS: Final = (
     ListHint("rooms.new", "new", 1),
     ListHint("rooms.pause", "pause", 2),
     ListHint("rooms.search", "search", 5),
-    ListHint("rooms.pause_all", "pause_all", 6),
+    ListHint("rooms.pause_all", _all, 6),
     ListHint("rooms.delete", "delete", 4),
     ListHint("rooms.undo", "undo", 3),
     ListHint("rooms.sort", "sort", 8),

@@ -156,14 +156,11 @@ class ListScreen(Screen[None], Generic[T]):
         for hint in () if is_typed else self.HINTS:
             key = self.key_of(hint.binding_id)
             if key and not self.why(hint.binding_id):
-                hints.append(Part(say(f"list.hint.{self.word_of(hint)}"), hint.rank, key))
+                word = hint.word if isinstance(hint.word, str) else hint.word(self.listing.items)
+                hints.append(Part(say(f"list.hint.{word}"), hint.rank, key))
         following = self.following
         self._board.show(hints, following.state, self.key_of, is_known=following.is_known)
         self._body.look()
-
-    def word_of(self, hint: ListHint) -> str:
-        """Return what a key of the last line does now: a word of "list.hint"."""
-        return hint.word
 
     def tell(self, line: str, is_bad: bool) -> None:
         self.app.notify(line, severity="error" if is_bad else "information", markup=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from rich.cells import cell_len, set_cell_size
 
@@ -188,10 +189,10 @@ def put_away(mark: ItemMark, *, is_archived: bool) -> Piece | None:
 
 @dataclass(frozen=True, slots=True)
 class ListHint:
-    """An action of a list, and its name in the last line."""
+    """An action of a list, and its name in the last line, which may depend on the items."""
 
     binding_id: str
-    word: str
+    word: str | Callable[[Iterable[Any]], str]
     rank: int
 
 
