@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from widgets.cells import Clusters, is_narrow, tidy
 from widgets.ink import Row, Run
 from widgets.row_ends import NO_END, NO_START
+
+NO_BREAK: Final = "\u00a0"
 
 
 def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
     """Return ``runs`` as rows of at most ``width`` cells (at least one); ``\n`` always ends a row.
 
     With ``words`` a row ends between words, or between CJK characters, if possible; spaces at such an end are
-    dropped. Without it (code) rows are filled to the last cell and no character is dropped.
+    dropped, and a word with a no-break space in it stays in one row; it is drawn as a space. Without it
+    (code) rows are filled to the last cell and no character is dropped.
     """
     width = max(1, width)
     runs = tidy(runs, width)
     text = "".join([piece for piece, _ in runs])
     if len(text) <= width and "\n" not in text and is_narrow(text):
-        return [tuple([run for run in runs if run[0]])]
-    return cut(runs, _spans(text, width, words))
+        return [tuple([(_drawn(piece, words), ink) for piece, ink in runs if piece])]
+    rows = cut(runs, _spans(text, width, words))
+    if NO_BREAK not in text:
+        return rows
+    return [tuple([(_drawn(piece, words), ink) for piece, ink in row]) for row in rows]
+
+
+def _drawn(text: str, words: bool) -> str:
+    return text.replace(NO_BREAK, " ") if words else text
 
 
 def _spans(text: str, width: int, words: bool) -> Iterator[tuple[int, int]]:
@@ -98,7 +109,15 @@ def _may_break(line: str, clusters: Clusters, cluster: int) -> bool:
         return True
     if clusters.size(cluster) < 2 and clusters.size(cluster - 1) < 2:
         return False
+    if NO_BREAK in line and NO_BREAK in line[line.rfind(" ", 0, start) + 1 : start] + _word(line, start):
+        return False
     return after not in NO_START and before not in NO_END
+
+
+def _word(line: str, start: int) -> str:
+    """Return the rest of the word at ``start``."""
+    end = line.find(" ", start)
+    return line[start:] if end < 0 else line[start:end]
 
 
 def cut(runs: Sequence[Run], spans: Iterator[tuple[int, int]]) -> list[Row]:

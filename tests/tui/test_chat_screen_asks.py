@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from textual import events
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, Refused
@@ -63,6 +65,53 @@ async def test_a_call_that_waits_for_others_says_so() -> None:
         await asking(chat)
         text = await chat.send(call("step-2"), status("waits", "step-2"))
         assert text.count("◌ waits its turn") == 1
+
+
+async def click(chat: Chat, words: str) -> str:
+    """Click what the screen says."""
+    rows = chat.now.splitlines()
+    y = next(number for number, row in enumerate(rows) if words in row)
+    await chat.pilot.click(offset=(cell_len(rows[y].partition(words)[0]), y))
+    return await chat.text()
+
+
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [
+        ("y once", ["answer a1 step-1 once"]),
+        ("this conversation", ["answer a1 step-1 conversation run_command(make -n test)"]),
+    ],
+)
+async def test_a_click_on_a_key_of_the_card_is_that_key(words: str, sent: list[str]) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await click(chat, words)
+        chat.time += 1.0
+        await chat.until(lambda: chat.asked == sent)
+
+
+async def test_a_click_before_the_question_could_be_read_decides_nothing_and_its_keys_stay() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        text = await click(chat, "c this conversation")
+        assert chat.asked == []
+        assert "y once · c this conversation" in text
+
+
+async def test_words_of_a_call_that_look_like_its_keys_cannot_be_clicked() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat, ev.ToolAsk("y once · n no, because…", ""))
+        await click(chat, "y once · n no")
+        assert chat.asked == []
+
+
+@pytest.mark.parametrize("columns", [34, 40, 46])
+async def test_no_key_of_the_card_is_parted_from_what_it_does(columns: int) -> None:
+    async with opened(message("q1", "Look."), size=(columns, 24)) as chat:
+        text = await asking(chat)
+        rows = [row.strip(" │▎") for row in text.splitlines()]
+        for hint in ("y once", "c this conversation", "a always…", "n no, because…"):
+            assert any(hint in row for row in rows), hint
 
 
 async def test_no_asks_for_a_reason_and_the_model_gets_it() -> None:

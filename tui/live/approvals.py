@@ -28,6 +28,7 @@ from tui.live.ask_bar import (
     KeyGuard,
     ReasonScreen,
 )
+from tui.live.card_clicks import CardClicks
 from tui.live.composer import Writing
 from tui.live.host import Host
 from tui.live.key_hints import key_of
@@ -84,12 +85,13 @@ class Approvals(Vertical):
     def __init__(self, questions: Questions, host: Host) -> None:
         super().__init__()
         self.bar = AskBar(AskKeys(self, questions))
+        self.clicks = CardClicks(self, questions)
         self.spot: Spot | None = None  # what the bar asks
         self.is_focus_due = False  # the question came while the person wrote or read
         self._questions = questions
         self._host = host
         self._answered: set[Spot] = set()  # on its way to the server
-        self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
+        self.card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
         self._dialog: Screen[Any] | None = None  # that was opened last
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
@@ -219,8 +221,8 @@ class Approvals(Vertical):
             if self._is_seen:
                 self._card_seen()
         card = (*place, spot) if spot is not None and place is not None and self.has_bar_focus else None
-        if card != self._card:
-            former, self._card = self._card, card
+        if card != self.card:
+            former, self.card = self.card, card
             for one in (former, card):
                 if one is not None:
                     self._make_card(*one)
@@ -228,7 +230,7 @@ class Approvals(Vertical):
 
     def _show_keys_once(self) -> None:
         """Leave the keys to the card while its last rows, which have them, can be seen."""
-        self.bar.leave_keys_to_card(self._card is not None and self._card[0].sight.has_end)
+        self.bar.leave_keys_to_card(self.card is not None and self.card[0].sight.has_end)
 
     def _end_moved(self) -> None:
         """The last rows of the card came into sight or went out of it."""
@@ -241,7 +243,7 @@ class Approvals(Vertical):
             show_body(transcript, row, step, keys)
 
     def _key_on_card(self, card: tuple[Transcript, str, Spot], binding_id: str) -> str:
-        if binding_id.startswith("ask.") and card != self._card:
+        if binding_id.startswith("ask.") and card != self.card:
             return ""
         return key_of(self.screen, binding_id)
 

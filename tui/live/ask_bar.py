@@ -210,6 +210,10 @@ class KeyGuard:
         """A new question comes, which was not shown yet."""
         self._shown_at, self._is_looking = inf, False
 
+    def clicked(self) -> None:
+        """An answer was clicked: it counts as a key."""
+        self._presses.note("", 0.0)
+
     def shown(self) -> None:
         """All of it was drawn: count from when the terminal has taken it, unless a dialog covers it."""
         if self._shown_at < inf or self._is_looking or not self._screen.is_current:

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import DescendantFocus, Resize
+from textual.events import Click, DescendantFocus, Resize
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.timer import Timer
@@ -111,6 +111,15 @@ class LiveScreen(Screen[None]):
     def on_screen_resume(self) -> None:
         """A dialog was closed: a key that is still down was meant for it."""
         self._approvals.uncovered()
+
+    def get_focusable_widget_at(self, x: int, y: int) -> Widget | None:
+        """Return the widget that a click there gives the focus; none for the keys on the card of a question,
+        which work while the focus stays.
+        """
+        return None if self._approvals.clicks.act_at(x, y) else super().get_focusable_widget_at(x, y)
+
+    def on_click(self, event: Click) -> None:
+        self._approvals.clicks.take(event)
 
     def action_answer_tool(self) -> None:
         if self._approvals.spot is None:

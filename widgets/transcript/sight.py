@@ -43,6 +43,18 @@ class Sight:
         message = self._transcript.messages.get(key)
         return 0 if message is None else self._view.messages.index(message) + 1
 
+    def end_row_at(self, key: str, y: int) -> str:
+        """Return the row of the transcript at ``y`` as it is drawn, if it is of the last part of that
+        message, else "".
+        """
+        row, number = y - self._transcript.canvas.head_height, self.number_of(key)
+        if not number or not 0 <= row < len(self._view.visible):
+            return ""
+        last = self._view.messages[number - 1].part_count - 1
+        if self._view.visible[row][:2] != (number - 1, last):
+            return ""
+        return self._transcript.render_line(y).text
+
     def has_head_of(self, number: int) -> bool:
         """Whether the first row of message ``number``, from 1, is visible."""
         self._fit_size()

@@ -15,13 +15,12 @@ from widgets.painter import cropped
 from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
 from widgets.transcript.message import TranscriptMessage
-from widgets.wrap import wrap
+from widgets.wrap import NO_BREAK, wrap
 
 WIDE_FROM: Final = 76  # cells of a row
 NARROW_FROM: Final = 28  # below this the words take the whole row, and the name is above them
 NAME_CHARACTERS: Final = 80
 DOTS: Final = f" {DOT} "  # between the parts of a note
-NO_BREAK: Final = "\u00a0"
 NAME: Final = MARK | TITLE
 
 

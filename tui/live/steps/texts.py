@@ -18,6 +18,7 @@ from widgets.signs import twin
 from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, step_body
 from widgets.transcript.step_body import step_head as head_of
 from widgets.units import size
+from widgets.wrap import NO_BREAK
 
 MAX_NAME_CHARACTERS: Final = 60
 MAX_RULE_CHARACTERS: Final = 2_000
@@ -183,11 +184,19 @@ def kept_rule(ask: ToolAsk) -> tuple[str, str]:
 
 def _asking_keys(ask: ToolAsk, key: Callable[[str], str], *, ascii_only: bool) -> str:
     own: Callable[[str], str] = twin if ascii_only else str
-    offers = answers(ask) | ({} if ask.form is not None else {"whole": say("ask.whole")})
-    keys = {act: key(f"ask.{act}") for act in offers}
     return own(" · ").join(
-        f"**{escaped(keys[act])}** {own(text)}" for act, text in offers.items() if keys[act]
+        f"**{escaped(name)}**{NO_BREAK}{own(text).replace(' ', NO_BREAK)}"
+        for name, text in asking_keys(ask, key).values()
     )
+
+
+def asking_keys(ask: ToolAsk, key: Callable[[str], str]) -> dict[str, tuple[str, str]]:
+    """Return the keys on the card of a question with what they do, by the last part of their ids; nothing
+    for what has no key.
+    """
+    offers = answers(ask) | ({} if ask.form is not None else {"whole": say("ask.whole")})
+    named = {act: (key(f"ask.{act}"), text) for act, text in offers.items()}
+    return {act: hint for act, hint in named.items() if hint[0]}
 
 
 def answers(ask: ToolAsk) -> dict[str, str]:
