@@ -285,6 +285,14 @@ async def test_a_copy_has_everything_but_what_was_said(tmp_path: Path) -> None:
     ]
 
 
+async def test_a_room_with_the_longest_name_can_be_copied_again_and_again(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, name="n" * 200), room(2)) as seen:
+        for _ in range(2):
+            seen.list.go_to("r1")
+            await seen.press("c")
+    assert [one["name"] for one in seen.client.made] == ["n" * 193 + " (copy)", "n" * 191 + " (copy 2)"]
+
+
 async def test_what_the_server_lacks_is_not_offered_and_says_why(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1)) as seen:
         seen.screen.following.missing = {"delete": "405", "create": "404"}

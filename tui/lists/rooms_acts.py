@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.records import NAME
 from agent_tui.model.settings import settings_of
 from tui.lists.acts import ListActs
 from tui.lists.rooms_texts import name_of
@@ -114,8 +115,15 @@ def copied_fields(room: RoomInfo, taken: Collection[str] = ()) -> dict[str, Any]
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
-    """Return "Plan (copy)" for "Plan" and for its copies, or the first "Plan (copy 2)" that is free."""
+    """Return "Plan (copy)" for "Plan" and for its copies, or the first "Plan (copy 2)" that is free; of a
+    long name only as much as a name may have with that.
+    """
     original = _COPY.sub("", name)
-    numbered = (say("list.copy.number", name=original, number=number) for number in itertools.count(2))
-    tries = itertools.chain((say("list.copy", name=original),), numbered)
+
+    def copy(key: str, **number: int) -> str:
+        room = NAME - len(say(key, name="", **number))
+        return say(key, name=original[:room].rstrip(), **number)
+
+    numbered = (copy("list.copy.number", number=number) for number in itertools.count(2))
+    tries = itertools.chain((copy("list.copy"),), numbered)
     return next(tried for tried in tries if tried not in taken)
