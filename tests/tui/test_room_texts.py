@@ -229,6 +229,19 @@ def test_a_model_that_is_a_file_is_called_like_the_file() -> None:
     assert model_name("anthropic/claude-sonnet-4", "openrouter") == "anthropic/claude-sonnet-4"
 
 
+def test_an_agent_whose_first_step_is_a_call_says_that_it_needs_approval() -> None:
+    state = room(status="running")
+    state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))
+    call = ev.Step("s", 0, "tool_call", name="run_command")
+    for event in (ev.StepSet("1", call), ev.ToolStatusChanged("1", "s", "asks", ask=ev.ToolAsk("make"))):
+        state.apply(event)
+    mika = state.members.ordered[0]
+    assert texts.doing(mika, state, 0, 26) == "‖ needs approval"
+    assert texts.summary(mika, state, 26)[:2] == ("‖", "needs approval")
+    state.apply(ev.ToolStatusChanged("1", "s", "running"))
+    assert texts.doing(mika, state, 0, 26) == "● running run_command"
+
+
 def test_a_waiting_agent_says_for_whom() -> None:
     state = room(status="running")
     state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))

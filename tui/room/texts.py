@@ -306,8 +306,10 @@ def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int)
     match agent.word:
         case "speaking" if state.link.status in UNHEARD:
             return f"{signs.WAITING} {say('agent.unheard')}"
+        case "speaking" | "thinking" if working := _with_tools(agent):
+            return working
         case "speaking":
-            return _with_tools(agent) or f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
+            return f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
         case "thinking" if agent.open_turn is not None and agent.open_turn.waits_for:
             servers = inert_line(agent.open_turn.waits_for, 60)
             return f"{signs.WAITING} {say('agent.servers', servers=servers, time=elapsed(since_seconds))}"
