@@ -242,6 +242,33 @@ def test_an_agent_whose_first_step_is_a_call_says_that_it_needs_approval() -> No
     assert texts.doing(mika, state, 0, 26) == "● running run_command"
 
 
+def test_an_agent_without_a_new_word_says_for_how_long_it_is_silent() -> None:
+    state, pace = room(status="running"), TokenRate()
+    state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))
+    mika = state.members.ordered[0]
+
+    def said(now: float) -> tuple[str, str]:
+        pace.look(now, mika.tokens, is_thinking=mika.word == "thinking", received=texts.received(mika))
+        since = pace.seconds(now)
+        return texts.doing(mika, state, pace.rate, since), texts.summary(mika, state, since)[1]
+
+    assert said(0) == ("◔ thinking 0 s", "thinking 0 s")
+    assert said(9) == ("◔ thinking 9 s", "thinking 9 s")
+    state.apply(ev.TextAdded("1", "Hello"))
+    assert said(10) == ("● 1 tok/s", "Hello")
+    assert said(14)[1] == "Hello"
+    assert said(22) == ("◌ silent for 12 s", "silent for 12 s")
+    state.apply(ev.StepAdded("1", "thoughts", "Hm", ""))  # it is heard, though it says nothing
+    assert "silent" not in said(23)[0]
+    call = ev.Step("call", 2, "tool_call", name="run_command")
+    for event in (ev.StepSet("1", call), ev.ToolStatusChanged("1", "call", "running")):
+        state.apply(event)
+    assert said(40)[0] == "● running run_command"
+    state.apply(ev.ToolStatusChanged("1", "call", "done"))
+    assert "silent" not in said(41)[0]
+    assert said(49)[0] == "◌ silent for 8 s"
+
+
 def test_a_waiting_agent_says_for_whom() -> None:
     state = room(status="running")
     state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 1))

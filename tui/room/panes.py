@@ -207,9 +207,9 @@ class RoomPanes(Container):
             if agent is None:
                 continue
             pace = self._paces[agent_id]
-            pace.look(now, agent.tokens, is_thinking=agent.word == "thinking")
+            pace.look(now, agent.tokens, is_thinking=agent.word == "thinking", received=texts.received(agent))
             if place is not None and not self._is_timeline:
-                what = texts.doing(agent, self._state, pace.rate, pace.seconds_of_thinking(now))
+                what = texts.doing(agent, self._state, pace.rate, pace.seconds(now))
                 told = texts.header(agent, what, place.width, pace.tokens)
                 pane.header(agent.name, texts.model(agent), told, agent.color)
         self._strip.touch(at_once=True)
@@ -227,7 +227,7 @@ class RoomPanes(Container):
         for agent in (self._state.agents[one] for one in ids if one in self._state.agents):
             pace = self._paces[agent.id]
             rate = pace.rate if self._is_timeline else None  # there its words are in sight
-            summary = texts.summary(agent, self._state, pace.seconds_of_thinking(now), rate)
+            summary = texts.summary(agent, self._state, pace.seconds(now), rate)
             found.append(Summary(agent.id, agent.name, *summary))
         return found
 
@@ -450,18 +450,26 @@ class PaneFeed:
 
 
 class TokenRate:
-    """Tokens per second over the last three seconds. The caller brings the clock."""
+    """Tokens per second over the last three seconds, and since when there are none. The caller brings the
+    clock.
+    """
 
-    __slots__ = ("_samples", "_thinking_since", "rate", "tokens")
+    __slots__ = ("_received", "_samples", "_since", "_thinks", "rate", "tokens")
 
     def __init__(self) -> None:
         self.tokens = 0
         self.rate = 0
         self._samples: deque[tuple[float, int]] = deque(maxlen=64)
-        self._thinking_since: float | None = None
+        self._since: float | None = None  # it thinks, or is silent
+        self._thinks = False
+        self._received: int | None = None
 
-    def look(self, now: float, tokens: int, *, is_thinking: bool = False) -> None:
-        """Take one look: ``now`` in seconds, and all ``tokens`` that the agent has spoken."""
+    def look(
+        self, now: float, tokens: int, *, is_thinking: bool = False, received: int | None = None
+    ) -> None:
+        """Take one look: ``now`` in seconds, all ``tokens`` that the agent has spoken, and how many
+        characters of its turn were ``received`` (``None`` while none are to come).
+        """
         samples = self._samples
         if samples and tokens < samples[-1][1]:
             samples.clear()
@@ -470,13 +478,15 @@ class TokenRate:
             samples.popleft()
         seconds = now - samples[0][0]
         self.tokens, self.rate = tokens, round((tokens - samples[0][1]) / seconds) if seconds > 0 else 0
-        if not is_thinking:
-            self._thinking_since = None
-        elif self._thinking_since is None:
-            self._thinking_since = now
+        if not is_thinking and received is None:
+            self._since = None
+        elif self._since is None or (is_thinking, received) != (self._thinks, self._received):
+            self._since = now
+        self._thinks, self._received = is_thinking, received
 
-    def seconds_of_thinking(self, now: float) -> int:
-        return int(now - self._thinking_since) if self._thinking_since is not None else 0
+    def seconds(self, now: float) -> int:
+        """Return since when the agent thinks, or is silent while it speaks; 0 if it does neither."""
+        return int(now - self._since) if self._since is not None else 0
 
 
 class _PanesLayout(Layout):

@@ -48,6 +48,7 @@ MAX_QUEUED_CHARACTERS = 200
 _MARKS = re.compile(r"^[\s#>]+|^\s*[-*+]\s+|^\s*```.*|^[\s|:*_=~-]+$|\*\*|~~|`|^\s*\||\|\s*$")
 HALF_FULL_PERCENT = 60  # of an agent's context: from where on its header says so
 HEADER_MARGIN_CELLS = 8  # gutter, divider, separator and a space around the name and the model
+SILENT_SECONDS = 5  # without a character: then its rate says less than since when
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +295,9 @@ def model(agent: Agent) -> str:
 
 
 def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int) -> str:
-    """Return what the agent is doing, with its sign. ``rate`` in tokens/s, ``since_seconds`` of thinking."""
+    """Return what the agent is doing, with its sign. ``rate`` in tokens/s, ``since_seconds`` of thinking, or
+    of silence.
+    """
     if agent.is_gone:
         return f"{signs.CUT} {say('agent.gone')}"
     if agent.skip_next and agent.open_turn is None:
@@ -304,19 +307,8 @@ def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int)
     if agent.open_turn is not None and (waits := rate_limited(agent.open_turn.waits)):
         return waits
     match agent.word:
-        case "speaking" if state.link.status in UNHEARD:
-            return f"{signs.WAITING} {say('agent.unheard')}"
-        case "speaking" | "thinking" if working := _with_tools(agent):
-            return working
-        case "speaking":
-            return f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
-        case "thinking" if agent.open_turn is not None and agent.open_turn.waits_for:
-            servers = inert_line(agent.open_turn.waits_for, 60)
-            return f"{signs.WAITING} {say('agent.servers', servers=servers, time=elapsed(since_seconds))}"
-        case "thinking" if agent.open_turn is not None and agent.open_turn.is_loading:
-            return f"{signs.WAITING} {say('agent.loading', time=elapsed(since_seconds))}"
-        case "thinking":
-            return f"{signs.THINKING} {say('agent.thinking', time=elapsed(since_seconds))}"
+        case "speaking" | "thinking":
+            return _at_work(agent, state, rate, since_seconds)
         case "said":
             return f"{signs.DONE} {say('agent.said')}"
         case "cut":
@@ -333,11 +325,40 @@ def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int)
             return f"{signs.WAITING} {say('agent.waiting')}"
 
 
+def _at_work(agent: Agent, state: ConversationState, rate: int, since_seconds: int) -> str:
+    """Return what an agent does that speaks or thinks."""
+    turn, time = agent.open_turn, elapsed(since_seconds)
+    if agent.word == "speaking" and state.link.status in UNHEARD:
+        return f"{signs.WAITING} {say('agent.unheard')}"
+    if working := _with_tools(agent):
+        return working
+    if agent.word == "speaking" and since_seconds >= SILENT_SECONDS:
+        return f"{signs.WAITING} {say('agent.silent', time=time)}"
+    if agent.word == "speaking":
+        return f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
+    if turn is not None and turn.waits_for:
+        servers = inert_line(turn.waits_for, 60)
+        return f"{signs.WAITING} {say('agent.servers', servers=servers, time=time)}"
+    if turn is not None and turn.is_loading:
+        return f"{signs.WAITING} {say('agent.loading', time=time)}"
+    return f"{signs.THINKING} {say('agent.thinking', time=time)}"
+
+
 def _with_tools(agent: Agent) -> str:
     """Return what the tools do that an agent waits for, with a sign; "" while there are none."""
     turn = agent.open_turn
     calls = under_way(turn.steps) if turn is not None else []
     return tools_at_work(calls) if calls else ""
+
+
+def received(agent: Agent) -> int | None:
+    """Return how many characters of the agent's current turn came so far, thoughts and calls included;
+    ``None`` while nothing is to come: it does not speak, or its tools are at work.
+    """
+    turn = agent.open_turn
+    if turn is None or agent.word != "speaking" or _with_tools(agent):
+        return None
+    return sum(step.content.length + step.arguments.length for step in turn.steps.all.values())
 
 
 def summary(
@@ -348,7 +369,7 @@ def summary(
     if rate is not None:
         full, _ = context(agent)
         return sign, f"{words} · {full}" if full else words, agent.color, False
-    is_growing = agent.word == "speaking" and not _with_tools(agent)
+    is_growing = agent.word == "speaking" and not _with_tools(agent) and since_seconds < SILENT_SECONDS
     if is_growing or agent.word == "said":
         words = last_words(agent.turns[-1]) or words
     elif agent.word == "failed":

@@ -94,6 +94,7 @@ ENGLISH: Final[dict[str, str]] = {
     "agent.servers": "waiting for MCP server {servers} {time}",
     "agent.rate_limited": "rate limited, {seconds} s",
     "agent.speaking": "{rate} tok/s",
+    "agent.silent": "silent for {time}",
     "agent.unheard": "disconnected",
     "agent.said": "said",
     "agent.cut": "cut",
