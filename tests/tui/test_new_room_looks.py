@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.events import Paste
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 
@@ -17,6 +18,7 @@ from agent_tui.config.agent_templates import language_of, templates
 from agent_tui.model.errors import NotOffered, Refused
 from tests.thorough import of_many
 from tests.tui.rooms_listed import Listed, listed, room
+from tui.forms.fields import Line
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
 from tui.forms.new_room import NewRoomScreen
@@ -276,13 +278,23 @@ async def test_what_the_server_refuses_stands_below_the_field_it_names_and_nothi
         await page.fill(task=TASK)
         page.seen.client.refuse = Refused("max_rounds: at most 12")
         await page.press("ctrl+n")
-        assert "at most 12" in page.problem("max_rounds")
+        assert page.problem("max_rounds") == "✗ rounds: at most 12"
         page.seen.client.refuse = Refused("the disk is full")
         await page.press("ctrl+n")
         assert page.problems == ["✗ the disk is full"]
         page.seen.client.refuse = None
         await page.press("ctrl+n")
         assert page.seen.client.made[0]["task"] == TASK
+
+
+async def test_a_name_is_no_longer_than_the_server_takes(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.fill(task=TASK)
+        page.seen.app.screen.query_one("#name", Line).focus()
+        page.seen.app.post_message(Paste("n" * 300))
+        await page.seen.text()
+        await page.press("ctrl+n")
+        assert page.seen.client.made[0]["name"] == "n" * 200
 
 
 async def test_created_is_listed_started_is_opened_and_escape_makes_nothing(tmp_path: Path) -> None:

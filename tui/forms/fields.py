@@ -262,14 +262,14 @@ class Field(FormPart):
         self.setting = setting
         self.about = name
         self.before = ""  # its value before a person changed it
-        self._label = label
+        self.label = label
         self._text = text
         self.inner = inner
         self._complaint = Static("", classes="complaint", markup=False)
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="field"):
-            yield Static(self._label, classes="label", markup=False)
+            yield Static(self.label, classes="label", markup=False)
             yield self.inner
         yield self._complaint
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -88,18 +89,19 @@ class Form(VerticalScroll, can_focus=False):
         return wrong(problem, MAX_COMPLAINT_CHARACTERS)
 
     def blame(self, problem: str, sent: Collection[str]) -> None:
-        """Show what the server refused next to the field that it names, else below all fields.
+        """Show what the server refused next to the field that it names, under the name that this has here;
+        else below all fields.
 
         ``sent`` are the settings that were sent, by their names on the wire.
         """
-        known = [
-            (field.about, field.setting.name) for field in self.query(Field) if field.setting is not None
+        here = [
+            (one, one.setting.name) for one in self.query(Field) if one.setting and one.setting.name in sent
         ]
-        here = {name: wire for name, wire in known if wire in sent}
-        named = [name for name, wire in here.items() if wire in problem]
-        if not named and len(sent) == 1:
-            named = list(here)
-        self.complain({named[0] if named else "": problem})
+        for field, wire in here:
+            if wire in problem:
+                self.complain({field.about: re.sub(rf"\b{wire}\b", field.label, problem)})
+                return
+        self.complain({here[0][0].about if len(here) == len(sent) == 1 else "": problem})
 
     # --- going back --------------------------------------------------------------------------------------
 

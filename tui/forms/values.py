@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from agent_tui.model.records import WORDS
 from agent_tui.model.settings import Setting, settings_of
-from tui.forms.fields import Choice, Field, Line
+from tui.forms.fields import MAX_LINE_CHARACTERS, Choice, Field, Line
 from tui.forms.form import Form
 from tui.screens.words import ENGLISH, count, said, say
 from widgets.composer import Composer
@@ -46,7 +46,8 @@ def setting_field(setting: Setting, value: Any, *, name: str = "", words: str = 
         inner = Choice(texts, shown(setting, value), id=name)
     else:
         empty = said(f"setting.{setting.name}.empty")
-        inner = Line(shown(setting, value), placeholder=empty, id=name)
+        most = int(setting.most) if setting.is_name else MAX_LINE_CHARACTERS
+        inner = Line(shown(setting, value), placeholder=empty, most=most, id=name)
     return Field(name, word(), inner, setting, text=shown(setting, value))
 
 
