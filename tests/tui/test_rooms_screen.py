@@ -285,6 +285,18 @@ async def test_a_copy_has_everything_but_what_was_said(tmp_path: Path) -> None:
     ]
 
 
+async def test_a_running_room_pauses_while_it_is_deleted_and_goes_on_when_that_is_undone(
+    tmp_path: Path,
+) -> None:
+    async with listed(tmp_path, room(1, status="running"), room(2)) as seen:
+        await seen.press("d", "down", "d")
+        assert seen.client.asked == [("pause", "r1")]
+        await seen.press("f3", "f3")  # to the chats, and back
+        await seen.press("u", "u")
+        assert seen.client.asked == [("pause", "r1"), ("resume", "r1")]
+        assert seen.client.rooms["r1"].status == "running"
+
+
 async def test_a_room_with_the_longest_name_can_be_copied_again_and_again(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1, name="n" * 200), room(2)) as seen:
         for _ in range(2):

@@ -68,8 +68,13 @@ class ListActs(Generic[C, T]):
     async def change(self, item: T, **fields: Any) -> None:
         await self._ask(item.id, "", lambda client: client.change(item.id, **fields))
 
-    async def rest(self, item: T) -> None:
-        """Stop a deleted item from working until the deletion is undone or final."""
+    async def rest(self, item: T, resting: set[str]) -> None:
+        """Stop a deleted item from working until the deletion is undone or final; ``resting`` has those that
+        were at work.
+        """
+
+    async def wake(self, item_id: str, resting: set[str]) -> None:
+        """Let an item go on whose deletion was undone, if it is one of ``resting``."""
 
     # --- asking ---
 

@@ -21,6 +21,7 @@ class Deletions:
 
     def __init__(self, link: Link[Any]) -> None:
         self._link = link
+        self.resting: set[str] = set()  # what was stopped only for that, and goes on when it is undone
         self._marked: dict[str, None] = {}  # newest last
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import re
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tui.model.errors import AgentTuiError
@@ -30,6 +30,11 @@ class RoomListActs(ListActs["RoomsClient", RoomInfo]):
 
     _paused_by_us: frozenset[str] = frozenset()  # by the last "pause all"
 
+    @cached_property
+    def _in_turn(self) -> asyncio.Lock:
+        """Held while a deleted room is paused, or resumed: one after the other."""
+        return asyncio.Lock()
+
     # --- pausing ---
 
     async def pause_or_resume(self, room: RoomInfo) -> None:
@@ -46,11 +51,21 @@ class RoomListActs(ListActs["RoomsClient", RoomInfo]):
             case _:
                 await self._ask(room.id, "starting", lambda client: start_room(client, room.id))
 
-    async def rest(self, item: RoomInfo) -> None:
+    async def rest(self, item: RoomInfo, resting: set[str]) -> None:
         """Pause a room that was deleted: it costs nothing until that is undone, or the program is left."""
         if item.status == "running":
-            with suppress(AgentTuiError):
-                await (await self._link.client()).pause(item.id)
+            resting.add(item.id)
+            try:
+                async with self._in_turn:
+                    await (await self._link.client()).pause(item.id)
+            except AgentTuiError:
+                resting.discard(item.id)
+
+    async def wake(self, item_id: str, resting: set[str]) -> None:
+        async with self._in_turn:
+            if item_id in resting:
+                resting.discard(item_id)
+                await self._ask(item_id, "", lambda client: client.resume(item_id))
 
     async def pause_or_resume_all(self, is_sure: Callable[[str], Awaitable[bool]]) -> None:
         """Pause all running rooms. If none is running, resume those that were paused this way, else all that

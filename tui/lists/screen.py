@@ -246,7 +246,7 @@ class ListScreen(Screen[None], Generic[T]):
         if item is not None:
             self.deletions.add(item.id)
             self._mark_deleted(item.id)
-            self.do(self.acts.rest(item))
+            self.do(self.acts.rest(item, self.deletions.resting))
             self.show_all()
 
     def _mark_deleted(self, item_id: str) -> None:
@@ -257,6 +257,7 @@ class ListScreen(Screen[None], Generic[T]):
             item_id = self.deletions.undo()
             self.app.clear_notifications()  # one of them may say how to undo this
             self.acts.marks.pop(item_id, None)
+            self.do(self.acts.wake(item_id, self.deletions.resting))
             self._list.go_to(item_id)
             self.show_all()
 
