@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agent_tui.model import events as ev
@@ -29,6 +30,16 @@ class Answer:
                 head = self._head(turn.id)
                 texts[head] = texts.get(head, "") + turn.text
         return "\n\n".join(text for text in texts.values() if text)
+
+    def text_after(self, stored: Iterable[ev.Message]) -> str:
+        """Return ``text`` with what was ``stored`` before this run in front of it."""
+        before = Answer()
+        for message in stored:
+            before.apply(ev.MessageStored(message))
+        whole = Answer({**before.turns, **self.turns})  # a turn that both have is that of this run
+        for turn_id, continued in [*before._continues.items(), *self._continues.items()]:
+            whole._note_before(turn_id, continued)
+        return whole.text
 
     def _head(self, turn_id: str) -> str:
         """Return the id of the first message of this one's chain."""

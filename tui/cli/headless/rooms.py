@@ -52,10 +52,14 @@ def run(
     form = format_named(form_name, RoomText)
     answer = Answer()
     embedded = not isinstance(source, Server)
+    before: list[ev.Message] = []  # what a room that is resumed has said; as text it is not written again
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         async with connect.rooms_client(server) as client:
             room_id = await _room_id(client, wanted, changes or {}, strict=strict, embedded=embedded)
+            if form_name != "text" and not isinstance(wanted, NewRoom):
+                with suppress(AgentTuiError):
+                    before.extend((await client.messages(room_id))[0])
             ending = await Run(client, room_id, embedded, form, answer).until_its_end(interrupts)
             # It was completed before, or its words were lost on the way: they are the stored ones.
             if ending.reason in ("completed", "lost") and not answer.text:
@@ -66,7 +70,7 @@ def run(
 
     def finish(ending: Ending, record: Record) -> None:
         form.said([*answer.close(), *answer.turns.values()])
-        form.end(ending, answer.text, record)
+        form.end(ending, answer.text_after(before), record)
 
     return carried_out(source, errand, Record({"room": None}), finish)
 

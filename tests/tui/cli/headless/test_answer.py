@@ -129,3 +129,11 @@ def test_stored_messages_that_continue_others_are_part_of_them() -> None:
         *(ev.MessageStored(one) for one in (stored("a", "c", interrupted="length"), stored("b", "x"), rest))
     )
     assert answer.text == "cd\n\nx"
+
+
+def test_what_was_stored_before_a_run_comes_first_once_and_is_never_a_ring() -> None:
+    again = after(started("b"), ev.TextAdded("b", "whole"))
+    assert again.text_after([stored("a", "first"), stored("b", "who")]) == "first\n\nwhole"
+    ring = after(ev.TurnStarted("a", "r", "assistant", "", "", 1, continues="b"), ev.TextAdded("a", "x"))
+    back = ev.Message("b", "r", "assistant", "y", "y", "", "", 1, 0, "", continues="a")
+    assert ring.text_after([stored("a", "z"), back]) == "xy"

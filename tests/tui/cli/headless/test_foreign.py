@@ -12,6 +12,7 @@ import pytest
 
 from tests.fakes.chat_server import OriginalChatServer
 from tests.fakes.http_server import Reply, Request, answers_json, streams
+from tests.fakes.room_frames import TASK, frame, person
 from tests.fakes.rooms_server import (
     AGENTS,
     WORDS,
@@ -181,6 +182,29 @@ def test_a_completed_room_with_a_record_gives_the_stored_words(home: Home) -> No
         server.publish("r1", "room_completed", {"room_id": "r1", "total_rounds": 1})
         done = home.main("rooms", "run", "room r1", "--url", server.url)
     assert (done.returncode, done.stdout) == (0, "Ada:\nsaid long ago\n")
+
+
+@pytest.mark.parametrize("form", ["json", "stream-json", "text"])
+def test_the_whole_text_of_a_resumed_room_begins_with_what_was_said_before(home: Home, form: str) -> None:
+    half = stored("m1", "It loses", "Ada", 1) | {"interrupted": "pause"}
+    told = [person({"id": "m9", "content": TASK}), stored("m0", "First.", "Mika", 1), half]
+    rest = {"id": "m2", "content": " data."}
+    resumed = [
+        ("room_started", {"room_id": "r1", "resumed": True}),
+        ("message_start", {"id": "m2", "role": "assistant", "sender_name": "Ada", "continues": "m1"}),
+        ("message_chunk", rest),
+        ("message_end", rest),
+        ("room_completed", {"room_id": "r1"}),
+    ]
+    with in_thread(LogRoomsServer(LogRoom("r1", messages=told, status="paused"))) as server:
+        server.on("POST", "/api/rooms/r1/run", streams(*(frame(*event) for event in resumed)))
+        done = home.main("rooms", "run", "r1", "--url", server.url, "--output", form)
+    if form == "text":  # what is new
+        assert done.stdout == "Ada:\n data.\n"
+    else:
+        end = json.loads(done.stdout.splitlines()[-1])
+        assert end.get("data", end)["text"] == "First.\n\nIt loses data."
+    assert done.returncode == 0
 
 
 def test_a_run_that_breaks_off_before_its_first_frame_is_read_from_the_log(home: Home) -> None:
