@@ -242,7 +242,7 @@ MAKERS: Final[Mapping[str, Callable[[str], str]]] = {
     "themes": themes,
     "config-screen": config(ScreenConfig),
     "config-providers": config(ProviderConfig),
-    "config-backends": config(BackendConfig),
+    "config-backends": config(BackendConfig, without=("has_timeout",)),
     "config-tools": config(ToolsConfig),
     "config-mcp": config(McpConfig),
     "config-voice": config(VoiceConfig, without=("agent",)),

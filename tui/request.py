@@ -28,7 +28,8 @@ ANSWERING = (CHAT, TASKS, SOCKET)  # kinds of servers that answer questions
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server that is running already. ``timeout`` is in seconds without a byte, ``paths`` overrides URL
-    paths, ``agent`` says how to reach an agent service or socket.
+    paths, ``agent`` says how to reach an agent service or socket. ``run_timeout`` is the ``timeout`` that is
+    set for it: a room may think for longer than the default.
     """
 
     url: str
@@ -36,6 +37,7 @@ class Server:
     timeout: float = 30.0
     paths: Mapping[str, str] = field(default_factory=dict)
     agent: BackendConfig | None = None
+    run_timeout: float | None = None
 
     @property
     def host(self) -> str:
@@ -139,7 +141,8 @@ def _from_file(name: str, config: Config, token: str, kinds: Sequence[str]) -> S
     url = _checked(backend.url, f"backends.{name}.url", ("ws", "wss") if backend.kind == SOCKET else ())
     token = token or os.environ.get(backend.token_env, "") or backend.token
     agent = replace(backend, token=token) if backend.kind in (TASKS, SOCKET) else None
-    return Server(url, token, backend.timeout, backend.paths, agent)
+    run_timeout = backend.timeout if backend.has_timeout else None
+    return Server(url, token, backend.timeout, backend.paths, agent, run_timeout)
 
 
 def _checked(url: str, origin: str, more: tuple[str, ...] = ()) -> str:

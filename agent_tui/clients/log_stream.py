@@ -53,7 +53,8 @@ class Post:
     """The POST at the beginning of a stream: it is sent once.
 
     It is interrupted after ``silence_seconds`` without a byte (``None``: only if a heartbeat was heard
-    before). ``explain`` returns the error to raise instead of a refusal.
+    before), and so is the GET that reads the rest of its answer, which then raises ``TimedOut``. ``explain``
+    returns the error to raise instead of a refusal.
     """
 
     path: str
@@ -127,6 +128,10 @@ class LogStream:
         return self._items()
 
     @property
+    def _silence_seconds(self) -> float | None:
+        return None if self._post is None else self._post.silence_seconds
+
+    @property
     def _is_posting(self) -> bool:
         return self._post is not None and self._lost is None
 
@@ -184,7 +189,7 @@ class LogStream:
     def _heard(self, watch: Watch) -> Callable[[str], None]:
         def heard(_: str) -> None:
             self._heartbeat = True
-            if not self._is_posting or watch.limit is None:
+            if self._silence_seconds is None:
                 watch.limit = self._idle_timeout
 
         return heard
@@ -192,7 +197,7 @@ class LogStream:
     def _note_live(self, watch: Watch) -> None:
         self._live_at = self._clock.time()
         if not self._is_posting:
-            watch.limit = self._idle_timeout if self._heartbeat else None
+            watch.limit = self._silence_seconds or (self._idle_timeout if self._heartbeat else None)
 
     def _takes(self, frame: Frame) -> bool:
         """Return whether ``frame`` is new; raises ``_FramesMissing`` if frames before it are missing."""
@@ -239,6 +244,8 @@ class LogStream:
         if self._post is not None and self._lost is None:
             await self._after_post(self._post, error)
             return None
+        if isinstance(error, TimedOut) and self._silence_seconds is not None and self._live_at is not None:
+            raise error
         if not isinstance(error, TransportError):
             if self._post is not None and self._lost is not None and isinstance(error, NotFound | NotOffered):
                 error = await self._lost_post(self._post, self._lost)

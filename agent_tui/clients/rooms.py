@@ -68,7 +68,9 @@ ROOMS = ClientKind(
 
 
 class RoomsClient(Conversations[RoomInfo]):
-    """All calls about the rooms of one server. ``paths`` overrides ``ROOM_PATHS``."""
+    """All calls about the rooms of one server. ``paths`` overrides ``ROOM_PATHS``; a run may be silent for
+    ``run_timeout`` seconds (``None``: as long as it takes).
+    """
 
     def __init__(
         self,
@@ -77,8 +79,10 @@ class RoomsClient(Conversations[RoomInfo]):
         *,
         clock: Clock = SYSTEM_CLOCK,
         idle_timeout: float = IDLE_SECONDS,
+        run_timeout: float | None = None,
     ) -> None:
         super().__init__(ROOMS, net, paths, clock=clock, silence_seconds=idle_timeout)
+        self._run_timeout = run_timeout
 
     async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
         """Return what changed since ``cursor``, after ``wait_seconds`` (≤ 30) at the latest; without cursor,
@@ -173,9 +177,9 @@ class RoomsClient(Conversations[RoomInfo]):
 
         Sends exactly one POST. If its stream is lost after frames with ids, the rest is read from ``events``,
         which reconnects until ``LogStream`` gives up (``ConnectFailed``). Raises ``StreamLost`` if that is
-        not possible.
+        not possible, and ``TimedOut`` after ``run_timeout``.
         """
-        post = Post(self._paths.of("run", room_id), _NO_ACCUMULATED)
+        post = Post(self._paths.of("run", room_id), _NO_ACCUMULATED, silence_seconds=self._run_timeout)
         return aiter(self._log(room_id, post=post, give_up_seconds=give_up_seconds))
 
     def event_frames(

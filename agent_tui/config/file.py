@@ -76,6 +76,7 @@ class BackendConfig:
     engine_type: str = ENGINE_TYPES[0]
     workspace: str = ""
     chat_path: str | None = None
+    has_timeout: bool = False  # whether the file says ``timeout``
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +290,9 @@ def _backend(name: str, table: Table) -> BackendConfig:
     if folder := said.get("workspace"):
         said["workspace"] = str(named_path(folder, table.place("workspace")))
     schemes = ("ws://", "wss://") if kind == SOCKET else ()
-    return BackendConfig(name, kind, table.url("url", *schemes), paths=dict(paths), **said)
+    return BackendConfig(
+        name, kind, table.url("url", *schemes), paths=dict(paths), has_timeout="timeout" in said, **said
+    )
 
 
 def _provider(name: str, table: Table) -> ProviderConfig:

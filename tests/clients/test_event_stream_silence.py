@@ -6,9 +6,8 @@ from contextlib import aclosing
 import pytest
 
 from agent_tui.clients.http import Net
-from agent_tui.model.errors import (
-    ConnectFailed,
-)
+from agent_tui.clients.log_stream import Post
+from agent_tui.model.errors import ConnectFailed, TimedOut
 from agent_tui.model.events import LinkChanged
 from agent_tui.wire.sse import Frame
 from tests.clients.stream_reading import data, links, open_stream, read, statuses, tick, wait_and_go_on, waits
@@ -205,3 +204,31 @@ async def test_giving_up_does_not_wait_for_a_server_that_never_answers(
         await reading.end()
     assert isinstance(reading.error, ConnectFailed)
     await server.until(lambda: server.open == 0)
+
+
+async def test_a_post_with_a_limit_has_it_in_the_rest_too_and_a_heartbeat_counts_as_bytes(
+    server: FakeServer, net: Net, clock: FakeClock
+) -> None:
+    beat = asyncio.Semaphore(0)
+
+    async def respond(request: Request, reply: Reply) -> None:
+        await reply.head(200, {"Content-Type": "text/event-stream"})
+        while await beat.acquire():
+            await reply.send(b": still thinking\n\n")
+
+    server.on("POST", "/s", streams(b"id: 1\ndata: x\n\n", then="reset"))
+    server.on("GET", "/s", respond)
+    stream = open_stream(net, clock, post=Post("/s", {}, silence_seconds=20), idle_timeout=4)
+    async with read(stream) as reading:
+        await reading.until(lambda items: statuses(items).count("live") == 2)
+        for _ in range(3):
+            asked = clock.asked
+            beat.release()
+            await clock.asked_again(asked)
+            await tick(clock, 18)
+        await settle()
+        assert waits(reading.items) == []
+        await tick(clock, 4)
+        await reading.end()
+    assert isinstance(reading.error, TimedOut)
+    assert "said nothing for 20 s" in str(reading.error)

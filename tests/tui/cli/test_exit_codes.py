@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.http_server import answers_json
+from tests.fakes.http_server import answers_json, streams
+from tests.fakes.room_frames import frame
 from tests.fakes.rooms_server import (
     LogRoom,
     LogRoomsServer,
@@ -299,6 +300,20 @@ def test_4_a_server_that_says_nothing_in_time(home: Home) -> None:
         home.config.write_text(config.format(f"http://127.0.0.1:{silent.getsockname()[1]}"), encoding="utf-8")
         done = home.main("rooms", "run", "r1", "--backend", "slow", *STREAM)
     assert (done.returncode, end_of(done.stdout)["reason"]) == (4, "timeout")
+
+
+@pytest.mark.parametrize("has_ids", [False, True])
+def test_4_a_run_that_falls_silent_though_its_log_is_there(home: Home, has_ids: bool) -> None:
+    """Only where a timeout is set: else a room may think as long as it wants."""
+    begun = [frame(*event, 5 + at if has_ids else None) for at, event in enumerate(run_events()[:6])]
+    with in_thread(LogRoomsServer(LogRoom("r1", next_id=11))) as server:
+        server.on("POST", "/api/rooms/r1/run", streams(*begun, then="stay"))
+        server.on("GET", "/api/rooms/r1/events", streams(then="stay"))
+        config = f'[backends.slow]\nkind = "rooms"\nurl = "{server.url}"\ntimeout = 1.5\n'
+        home.config.write_text(config, encoding="utf-8")
+        done = home.main("rooms", "run", "r1", "--backend", "slow", *STREAM)
+    end = end_of(done.stdout)
+    assert (done.returncode, end["reason"], end["text"]) == (4, "timeout", "Short answer: ")
 
 
 def test_5_a_server_that_is_not_there(home: Home) -> None:

@@ -36,7 +36,7 @@ DEMO_ADVICE = "set up a provider with agent-tui models setup, or name it: --prov
 async def rooms_client(server: Server) -> AsyncGenerator[RoomsClient, None]:
     """Yield a client of ``server``, closed at the end; raises ``ConfigError`` for an unusable address."""
     async with Net(server.url, token=server.token, timeout=server.timeout) as net:
-        yield RoomsClient(net, server.paths)
+        yield RoomsClient(net, server.paths, run_timeout=server.run_timeout)
 
 
 @asynccontextmanager
