@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 from agent_tui.clients.announced import beginning, cut
+from agent_tui.clients.answers import untold
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.conversations import ClientKind, Conversations, FieldValue
 from agent_tui.clients.http import EVENT_STREAM, Net
@@ -165,21 +166,24 @@ class ChatClient(Conversations[ConversationInfo]):
         async def explain(error: Refused) -> Refused:
             if isinstance(error, NotFound):
                 return await self._calls.explained("POST", path, "questions", error)
-            if error.status == _CONFLICT and await self._is_busy(conversation_id):
+            if error.status == _CONFLICT and await self._is_busy(conversation_id, error):
                 return AgentBusy(error.title, error.detail, status=error.status)
             return error
 
         post = Post(path, {}, _body(question), self._silence_seconds, explain)
         return aiter(self._log(conversation_id, post=post, give_up_seconds=give_up_seconds))
 
-    async def _is_busy(self, conversation_id: str) -> bool:
-        """Return whether a conflict means another answer; servers that do not show it have no other
-        conflict.
+    async def _is_busy(self, conversation_id: str, conflict: Refused) -> bool:
+        """Return whether a conflict means another answer: all of them, but those of a server that says what
+        else it is about and shows that there is no answer.
         """
+        if conflict.title == untold(_CONFLICT):
+            return True
         try:
-            return (await self.show(conversation_id)).status == "running"
+            shown = await self.show_raw(conversation_id)
         except AgentTuiError:
             return True
+        return not isinstance(shown, dict) or shown.get("status", "running") == "running"
 
     async def ask(
         self, conversation_id: str, question: Question, *, give_up_seconds: float | None = GIVE_UP_SECONDS

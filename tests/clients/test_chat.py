@@ -265,6 +265,17 @@ async def test_a_conflict_of_a_server_that_shows_nothing_is_called_busy(
     assert isinstance((await asked(server, clock)).error, AgentBusy)
 
 
+@pytest.mark.parametrize(
+    ("body", "shown"), [({}, {"status": "idle"}), ({}, {}), ({"detail": "Busy"}, {"title": "t"})]
+)
+async def test_a_conflict_for_which_nothing_else_is_told_is_called_busy(
+    server: FakeServer, clock: FakeClock, body: dict[str, str], shown: dict[str, str]
+) -> None:
+    server.on("POST", ASK, answers_json(body, 409))
+    server.on("GET", ASK.removesuffix("/messages"), answers_json({"id": "c1", **shown}))
+    assert isinstance((await asked(server, clock)).error, AgentBusy)
+
+
 @pytest.mark.parametrize("status", [500, 503, 429, 422, 302])
 async def test_no_refusal_makes_a_second_question(server: FakeServer, clock: FakeClock, status: int) -> None:
     server.on("POST", ASK, answers("", status, {"Location": "/elsewhere"}))
