@@ -43,7 +43,7 @@ def exit_code(error: errors.AgentTuiError) -> int:
 def reason(error: errors.AgentTuiError) -> str:
     """Return the reason for ``error`` in an ``end`` line."""
     match error:
-        case errors.NotFound():
+        case errors.NotFound() | errors.Refused(status=422):
             return "error"
         case errors.AgentBusy():
             return "busy"

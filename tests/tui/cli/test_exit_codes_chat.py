@@ -176,6 +176,14 @@ def test_5_a_server_that_goes_and_does_not_come_back(home: Home) -> None:
     assert err.count("reconnecting: ") == 1
 
 
+def test_4_a_question_that_another_server_finds_invalid(home: Home) -> None:
+    with in_thread(LogChatServer("c1")) as server:
+        server.on("POST", "/api/conversations/c1/messages", problem(422))
+        ran = home.main("ask", "x", "--conversation", "c1", "--url", server.url, *STREAM)
+    assert (ran.returncode, end_of(ran.stdout)["reason"]) == (4, "error")
+    assert one_line(ran.stderr)
+
+
 @pytest.mark.parametrize(("status", "reason"), [(401, "refused"), (403, "refused"), (409, "busy")])
 def test_6_refused_or_busy(home: Home, status: int, reason: str) -> None:
     with in_thread(LogChatServer("c1")) as server:

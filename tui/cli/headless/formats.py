@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from agent_tui.clients.conversations import Conversations
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError, ConnectFailed
+from agent_tui.model.errors import AgentTuiError, ConnectFailed, Refused
 from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert, inert_line
 from agent_tui.state.conversation import INTERRUPTED
@@ -48,9 +48,11 @@ class Ending:
     gave_up: bool = False
 
     @classmethod
-    def of(cls, error: AgentTuiError) -> Ending:
-        """Return how a run ends after ``error``; raises it if it is wrong usage."""
-        if exit_code(error) == USAGE:
+    def of(cls, error: AgentTuiError, *, has_begun: bool = False) -> Ending:
+        """Return how a run ends after ``error``; raises it if it is wrong usage. What a server refuses of a
+        run that ``has_begun`` is not.
+        """
+        if exit_code(error) == USAGE and not (has_begun and isinstance(error, Refused)):
             raise error
         return cls(reason(error), str(error), gave_up=isinstance(error, ConnectFailed))
 

@@ -35,10 +35,11 @@ class Interrupts:
     Without ``on_first`` the first signal ends the errand at once. It is cancelled; only during a write that
     nobody reads, which blocks its event loop, ``KeyboardInterrupt`` is raised. Between two steps of a library
     that would be lost, or become another error. ``on_ctrl_c`` may handle ctrl+c itself: it returns whether it
-    did.
+    did. ``is_embedded``: the errand is done by our own backend.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_embedded: bool = False) -> None:
+        self.is_embedded = is_embedded
         self.on_first: Callable[[], object] | None = None
         self.on_ctrl_c: Callable[[], bool] | None = None
         self.lost: OSError | None = None
@@ -188,7 +189,7 @@ async def until_its_end(
             try:
                 end = await follow
             except AgentTuiError as error:
-                end = Ending.of(error)
+                end = Ending.of(error, has_begun=not interrupts.is_embedded)
             for task in stopping:
                 task.cancel()
     except TimeoutError:
@@ -230,7 +231,7 @@ def carried_out(source: Source, errand: Errand[T], nothing: T, finish: Callable[
     """Run ``errand`` and have ``finish`` write its end, with ``nothing`` if it failed; say on stderr what
     went wrong, and return the exit code. Raises ``ConfigError`` and the like for wrong usage.
     """
-    with Interrupts() as interrupts:
+    with Interrupts(is_embedded=not isinstance(source, Server)) as interrupts:
         try:
             server = reach(source, output.notice)
             ending, brought = asyncio.run(interrupts.carried(errand(server, interrupts)))
