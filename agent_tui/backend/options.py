@@ -217,9 +217,8 @@ def _workspaces(folder: str | None) -> tuple[Path, ...]:
 
 def _token(given: argparse.Namespace, host: str) -> str | None:
     """Return the token to require: the given one, empty for a random one, ``None`` for none at all."""
-    loopback = is_loopback(host)
     if given.no_token:
-        if not loopback:
+        if not is_loopback(host):
             raise ConfigError("--no-token", f"only on a loopback address, {host} is none")
         return None
     if given.token is not None:
@@ -228,10 +227,6 @@ def _token(given: argparse.Namespace, host: str) -> str | None:
         token, source = _read_token(Path(given.token_file)), f"--token-file {given.token_file}"
     else:
         token, source = os.environ.get("AGENT_TUI_TOKEN", ""), "AGENT_TUI_TOKEN"
-        if not token and not loopback:
-            raise ConfigError(
-                f"--host {host} needs a token option", "others may reach it: AGENT_TUI_TOKEN or --token-file"
-            )
         if not token:
             return ""
     if not usable_token(token):

@@ -100,12 +100,17 @@ async def test_serve_takes_its_token_from_the_environment_or_asks_for_none(tmp_p
         assert "x.db.token" not in files(tmp_path)
 
 
-async def test_another_address_is_warned_about(tmp_path: Path) -> None:
-    async with running(*serve(tmp_path, "--host", "0.0.0.0"), folder=tmp_path) as process:
+async def test_another_address_is_warned_about_and_asks_for_a_token_too(tmp_path: Path) -> None:
+    arguments = ("serve", "--database", f"sqlite:///{tmp_path}/x.db")
+    async with running(*arguments, "--host", "0.0.0.0", folder=tmp_path) as process:
         assert process.url == f"http://0.0.0.0:{process.port}"
-        assert (await process.client.call("GET", "/api/rooms")).status == 200
+        token = (tmp_path / "x.db.token").read_text().strip()
+        assert (await WireClient(process.port, token).call("GET", "/api/rooms")).status == 200
+        assert (await WireClient(process.port).call("GET", "/api/rooms")).status == 401
         await process.end()
         assert "TLS" in await process.complaints()
+    code, line = await refused(*arguments, "--host", "no..where", folder=tmp_path)
+    assert (code, "--host no..where: there is no such address" in line) == (2, True)
 
 
 async def test_what_cannot_be_used_is_one_line_and_exit_2(tmp_path: Path) -> None:
