@@ -68,7 +68,7 @@ def _ended() -> int:
         return exits.exit_code(error)
     except BrokenPipeError:
         output.drop()
-        return exits.READER_GONE
+        return exits.PAUSED
     except Exception as error:  # noqa: BLE001  the last line of defence (architecture.md §10)
         return _crashed(error)
 

@@ -11,7 +11,6 @@ PAUSED = 3
 FAILED = 4
 UNREACHABLE = 5
 REFUSED = 6
-READER_GONE = 141  # 128 + SIGPIPE, as shells report it: nobody reads the output
 
 # The reasons of an ``end`` line (cli.md) and their codes.
 REASONS = {

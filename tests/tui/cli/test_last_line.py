@@ -145,7 +145,7 @@ def test_a_reader_that_has_left_ends_the_program_quietly(home: Home) -> None:
     os.close(reading)
     done = written_to(home, writing, "--help")
     os.close(writing)
-    assert (done.returncode, done.stderr) == (141, "")
+    assert (done.returncode, done.stderr) == (3, "")
 
 
 @pytest.mark.parametrize("command", ["--help", "serve --no-token"])
