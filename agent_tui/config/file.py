@@ -113,7 +113,7 @@ class ProviderConfig:
 class ScreenConfig:
     """The ``[screen]`` table: motion, the most frames a second, whether the program uses the mouse (otherwise
     the terminal's own selection works), whether signs are ASCII (``None``: depends on the terminal), and the
-    language ("auto": the locale's).
+    language ("auto": the locale's). ``theme`` holds where none is set before the first table.
     """
 
     motion: str = MOTIONS[0]
@@ -121,6 +121,7 @@ class ScreenConfig:
     mouse: bool = True
     ascii: bool | None = None
     language: str = SCREEN_LANGUAGES[0]
+    theme: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +175,14 @@ def load(path: Path | None = None) -> Config:
     path = path or config_path()
     reader = _Reader(path, read_table(path))
     reader.refuse_unknown_tables()
+    screen = _screen(reader.section("screen"))
     config = Config(
         path,
         {name: _backend(name, table) for name, table in reader.tables("backends")},
         {name: _provider(name, table) for name, table in reader.tables("providers")},
-        reader.text("theme"),
+        reader.text("theme") or screen.theme,
         reader.keys(reader.section("keys").values),
-        _screen(reader.section("screen")),
+        screen,
         tools=read_tools(reader.section("tools")),
         mcp={name: read_mcp(name, table) for name, table in reader.tables("mcp")},
         voice=read_voice(reader.section("voice")),
@@ -256,6 +258,7 @@ def _screen(table: Table) -> ScreenConfig:
             lambda value: value in SCREEN_LANGUAGES,
             _one_of(SCREEN_LANGUAGES),
         ),
+        "theme": (lambda value: isinstance(value, str), "the name of a theme"),
     }
     good = {}
     for key, (fits, known) in allowed.items():

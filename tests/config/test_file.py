@@ -158,6 +158,12 @@ def test_keys_are_read_by_their_ids_with_and_without_quotes_around_them(tmp_path
     assert config.warnings == ()
 
 
+def test_the_theme_may_be_with_the_screen_and_what_is_before_all_tables_wins(tmp_path: Path) -> None:
+    with_screen = read(tmp_path, "[screen]\ntheme = 'nord'")
+    assert (with_screen.theme, with_screen.warnings) == ("nord", ())
+    assert read(tmp_path, "theme = 'light'\n[screen]\ntheme = 'nord'").theme == "light"
+
+
 def test_the_screen_is_set_by_its_table_and_has_defaults(tmp_path: Path) -> None:
     assert read(tmp_path, "").screen == ScreenConfig("full", 30, True, None)
     written = "[screen]\nmotion = 'reduced'\nframe_rate = 10\nmouse = false\nascii = true"
@@ -178,6 +184,7 @@ def test_the_screen_is_set_by_its_table_and_has_defaults(tmp_path: Path) -> None
         ("[screen]\nmouse = 1", "screen.mouse: must be true or false"),
         ("[screen]\nascii = 'no'", "screen.ascii"),
         ("[screen]\ncolor = 1", "screen.color: unknown setting"),
+        ("[screen]\ntheme = 1", "screen.theme: must be the name of a theme"),
     ],
 )
 def test_what_is_wrong_with_keys_and_screen_is_a_warning_and_the_default_holds(

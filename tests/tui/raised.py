@@ -63,6 +63,7 @@ OTHERS: Final = (  # words of the system, and states
     "needs a value",
     "unknown setting, ignored",
     "true or false",
+    "the name of a theme",
     "one of {choices}",
     "from {least} to {most}",
     "unexpected argument '{given}'",

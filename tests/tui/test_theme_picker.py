@@ -95,6 +95,18 @@ async def test_enter_keeps_the_theme_and_changes_only_its_line(config: Path) -> 
     assert written(config) == '# mine\ntheme = "light"  # for now\n\n[backends.x]\n'
 
 
+@pytest.fixture
+def with_screen(config: Path) -> Path:
+    config.write_text('[screen]\ntheme = "dark"\nmouse = false\n', encoding="utf-8")
+    return config
+
+
+async def test_a_theme_that_is_with_the_screen_is_changed_there(with_screen: Path) -> None:
+    async with picking(with_screen) as (_, pilot):
+        await press(pilot, "down", "enter")
+    assert written(with_screen) == '[screen]\ntheme = "light"\nmouse = false\n'
+
+
 async def test_typing_filters_and_the_first_that_fits_is_shown(config: Path) -> None:
     async with picking(config, size=(120, 40)) as (app, pilot):
         await press(pilot, *"contrast")

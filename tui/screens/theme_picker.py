@@ -20,6 +20,7 @@ from textual.theme import Theme
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from agent_tui.config.file import read_table
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui import themes
@@ -164,7 +165,7 @@ class ThemeScreen(Dialog[str]):
             return
         wear(self.app, chosen.theme)
         try:
-            await asyncio.to_thread(change_table, self._config, "", {"theme": chosen.name})
+            await asyncio.to_thread(_keep, self._config, chosen.name)
         except ConfigError as error:
             line = localised(inert_line(str(error), MAX_COMPLAINT_CHARACTERS))
             self.app.notify(say("theme.not_kept", detail=line), severity="warning", markup=False)
@@ -207,6 +208,14 @@ class ThemeScreen(Dialog[str]):
         elif theme is not None:
             row.append(f" {say('theme.dark' if theme.dark else 'theme.light')}")
         return row
+
+
+def _keep(config: Path, name: str) -> None:
+    """Write the name where the file has a theme, else before its first table; raises ``ConfigError``."""
+    table = read_table(config)
+    screen = table.get("screen")
+    is_there = "theme" not in table and isinstance(screen, dict) and "theme" in screen
+    change_table(config, "screen" if is_there else "", {"theme": name})
 
 
 def sample(theme: Theme) -> list[tuple[str, Style]]:
