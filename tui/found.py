@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from rich.cells import cell_len
+from textual.content import Content
 
 from agent_tui.config.presets import LOOPBACK, PRESETS, Preset
 from tui.forms.setup_kept import configured
+from tui.live.key_hints import say_keys
 from tui.screens.words import count, say, say_count
 
 
@@ -83,17 +84,17 @@ def _place(url: str) -> tuple[str, int | None]:
 MAX_SHOWN: Final = 3
 
 
-def told(found: list[FoundModels], press: str, cells: int) -> str:
+def told(found: list[FoundModels], press: str, cells: int) -> Content:
     """Return the line that offers what was found, with as many names as fit into ``cells``, but at least one;
     ``press`` is the key that accepts.
     """
     key = "home.found" if len(found) == 1 else "home.found.some"
-    line = ""
+    line = Content("")
     for shown in range(min(MAX_SHOWN, len(found)), 0, -1):
         names = [one.text for one in found[:shown]]
         if more := len(found) - shown:
             names.append(say("home.found.more", count=count(more)))
-        line = say(key, what=" · ".join(names), press=press)
-        if cell_len(line) <= cells:
+        line = say_keys(key, {"press": press}, what=" · ".join(names))
+        if line.cell_length <= cells:
             break
     return line

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.segment import Segment
 from rich.style import Style
 from syrupy.assertion import SnapshotAssertion
 from textual.app import App
@@ -59,3 +61,14 @@ def colours(app: App[int]) -> set[str]:
     ]
     inks = [ink for style in styles for ink in (style.color, style.bgcolor) if ink is not None]
     return {ink.name for ink in inks if not ink.is_default}
+
+
+def bold(app: App[int]) -> list[str]:
+    """Return what stands on the screen in bold letters, without the blanks around it."""
+    pieces = [
+        (segment.text, bool(segment.style and segment.style.bold))
+        for strip in app.screen._compositor.render_strips(app.size)
+        for segment in [*strip, Segment("\n")]
+    ]
+    runs = groupby(pieces, key=lambda piece: piece[1])
+    return ["".join(text for text, _ in run).strip() for is_bold, run in runs if is_bold]

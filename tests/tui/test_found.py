@@ -114,13 +114,19 @@ def test_a_key_is_found_by_its_variable_and_never_read_out() -> None:
 def test_the_line_names_three_or_what_fits_and_counts_the_others() -> None:
     some = [FoundModels(preset, preset.base_url, preset.variable) for preset in PRESETS.values()]
     keyed = [one for one in some if one.variable]
-    assert told(keyed[:1], "o", 76) == (
-        "Found on this machine: OpenAI (key in OPENAI_API_KEY) – press o to use it"
+    assert str(told(keyed[:1], "o", 76)) == (
+        "Found on this machine: OpenAI (key in OPENAI_API_KEY) – o uses it"
     )
-    assert f"· {len(keyed) - 3} more – press o to choose" in told(keyed, "o", 200)
-    named = told(keyed, "o", 100)
-    assert (len(named) <= 100, f"· {len(keyed) - 1} more – press o" in named) == (True, True)
-    assert told(keyed, "o", 10) == named  # one is always named
+    assert f"· {len(keyed) - 3} more – o chooses one" in str(told(keyed, "o", 200))
+    named = str(told(keyed, "o", 100))
+    assert (len(named) <= 100, f"· {len(keyed) - 1} more – o" in named) == (True, True)
+    assert str(told(keyed, "o", 10)) == named  # one is always named
+
+
+def test_at_eighty_columns_one_provider_and_its_key_stand_in_one_line() -> None:
+    for preset in PRESETS.values():
+        line = told([FoundModels(preset, preset.base_url, preset.variable, 12)], "o", 76)
+        assert line.cell_length <= 76, line
 
 
 @pytest.mark.parametrize(

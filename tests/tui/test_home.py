@@ -522,14 +522,14 @@ KEY = FoundModels(PRESETS["groq"], PRESETS["groq"].base_url, "GROQ_API_KEY")
 
 async def test_one_thing_that_was_found_is_offered_by_one_key(tmp_path: Path) -> None:
     async with home(tmp_path, found=[LOCAL]) as seen:
-        await seen.until("Found on this machine: LM Studio (3 models) – press o to use it")
+        await seen.until("Found on this machine: LM Studio (3 models) – o uses it")
         text = " ".join((await seen.key("o")).split())
         assert say("setup.foreign")[:24] in text  # the server of this test is not our own
 
 
 async def test_of_several_one_is_chosen(tmp_path: Path) -> None:
     async with home(tmp_path, found=[LOCAL, KEY]) as seen:
-        await seen.until("LM Studio (3 models) · Groq (key in GROQ_API_KEY) – press o to choose")
+        await seen.until("LM Studio (3 models) · Groq (key in GROQ_API_KEY) – o chooses one")
         await seen.key("o")
         await seen.until("Found on this machine", "Groq (key in GROQ_API_KEY)")
         assert not isinstance(await seen.press("down", "enter"), ChooseScreen)

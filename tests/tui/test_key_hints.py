@@ -99,9 +99,9 @@ async def test_keys_that_nothing_was_written_for_are_the_default_ones(tmp_path: 
         assert key_of(screen, "composer.new_line") == "alt+enter"  # of a field
         assert key_of(screen, "app.setup") == "f4"  # of the program
         assert key_of(screen, "settings.earlier") == "ctrl+↑"
-        assert with_keys(screen, "{form.previous} {form.next} turn").startswith("← space")
-        assert with_keys(screen, "{pane.up} {pane.down} lost · {form.previous} turn") == "← turn"
-        assert with_keys(screen, "{settings.earlier} {no.such} move · {no.such} lost") == "ctrl+↑ move"
+        assert str(with_keys(screen, "{form.previous} {form.next} turn")).startswith("← space")
+        assert str(with_keys(screen, "{pane.up} {pane.down} lost · {form.previous} turn")) == "← turn"
+        assert str(with_keys(screen, "{settings.earlier} {no.such} move · {no.such} lost")) == "ctrl+↑ move"
 
 
 async def test_an_ascii_terminal_gets_the_names_of_arrows(

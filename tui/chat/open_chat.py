@@ -15,6 +15,7 @@ from tui.chat.feed import ChatFeed
 from tui.chat.first import NEW, NewChat
 from tui.link import ChatLink
 from tui.live.host import Host
+from tui.live.key_hints import say_keys
 from tui.live.opened import OpenConversation
 from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
@@ -72,7 +73,7 @@ class OpenChat(OpenConversation["ChatClient"]):
         """Show the words, or in an empty chat what to do first; return whether that changed."""
         is_empty = not self.state.turns
         if is_empty and self.state.loaded:
-            self.place.update(say("chat.first"))
+            self.place.update(say_keys("chat.first", {"file": "@", "command": "/"}))
         if self.place.has_class("-hidden") != is_empty:
             return False
         self.place.set_class(not is_empty, "-hidden")

@@ -8,7 +8,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.untitled": "untitled chat",
     "chat.loading": "Waiting for the chat…",
     "chat.not_offered": "This server does not list its chats. Open one by its id: agent-tui chat ID",
-    "chat.first": "Ask something. @ attaches a file, / lists commands.",
+    "chat.first": "Ask something. {file} attaches a file, {command} lists commands.",
     "chat.placeholder": "Ask something…",
     "chat.placeholder.queue": "Queue the next question…",
     "chat.placeholder.editing": "Edit your question…",

@@ -31,6 +31,7 @@ from tui.live.key_hints import PARTED, Hints, key_of, with_keys
 from tui.screens.dialog import Dialog, QuestionScreen
 from tui.screens.line_and_list import LineAndList
 from tui.screens.localised import localised
+from widgets.signs import FAILED
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
@@ -281,8 +282,8 @@ class SetupScreen(Dialog[str]):
     def _path(self) -> str:
         return inert_line(str(self._config))
 
-    def _tell(self, text: str, *, is_wrong: bool = False) -> None:
-        shown = self._form.wrong(text) if is_wrong else inert_line(text, MAX_COMPLAINT_CHARACTERS)
-        self._telling.update(shown)
+    def _tell(self, text: str | Content, *, is_wrong: bool = False) -> None:
+        words = text if isinstance(text, Content) else inert_line(text, MAX_COMPLAINT_CHARACTERS)
+        self._telling.update(Content.assemble(f"{FAILED} " if is_wrong and text else "", words))
         self._telling.set_class(bool(text), "-shown")
         self._telling.set_class(is_wrong, "-wrong")

@@ -22,6 +22,7 @@ from tui.lists.listing import Listing
 from tui.lists.row_list import RowList, agent_color
 from tui.lists.texts import Piece, PreviewText, heads_of
 from tui.live import signs
+from tui.live.key_hints import say_keys
 from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.status_line import Part, StatusLine
@@ -126,7 +127,8 @@ class ListBoard:
             names |= {"other": "app.lists", "setup": "app.setup"}
             keys = {name: key_of(binding_id) or "-" for name, binding_id in names.items()}
             words = "nothing" if listing.needle else "empty"
-            self.empty.update(self._words(words, **keys) if is_known else say("list.loading"))
+            told = say_keys(f"{self._kind}.{words}", keys) if is_known else say("list.loading")
+            self.empty.update(told)
 
     def _heading(self, key_of: Callable[[str], str]) -> list[Part]:
         """Return how many items there are and how many are running, or how many match the filter."""
@@ -135,7 +137,7 @@ class ListBoard:
             return [Part(self._words("found", found=count(len(listing)), all=count(listing.total)))]
         heads = self._words("count", running=count(listing.running), all=count(listing.total))
         key = key_of(f"{self._kind}.filter")
-        hint = [Part(f"{key} {say('list.hint.filter')}", 2)] if key else []
+        hint = [Part(say("list.hint.filter"), 2, key)] if key else []
         return [Part(heads), *hint]
 
 
@@ -220,5 +222,5 @@ class SetupOffer(Static):
         except AgentTuiError:
             return  # unknown; the next look may tell
         is_needed = bool(key) and all(provider.kind == DEMO_PROVIDER for provider in providers)
-        self.update(say("list.only_demo", press=key) if is_needed else "")
+        self.update(say_keys("list.only_demo", {"press": key}) if is_needed else "")
         self.set_class(is_needed, "-shown")

@@ -13,9 +13,10 @@ from textual.widgets import Input, Static
 
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line
+from tui.live.key_hints import PARTED
 from tui.live.texts import Looking
 from tui.screens.words import count, say, say_count
-from widgets.status_line import StatusLine
+from widgets.status_line import Part, StatusLine
 from widgets.transcript.finding import FindCount
 from widgets.transcript.transcript import Transcript
 
@@ -107,7 +108,8 @@ class FindBar(Horizontal):
                 self._stop()
                 self._line.value = ""
                 self._open("go_to", say("go_to.label", count=count(number)))
-                self._tell(say("go_to.keys"))
+                keys = [part.partition(" ") for part in say("go_to.keys").split(PARTED)]
+                self._told.show(right=[Part(what, 0, key) for key, _, what in keys])
         elif self._searched is not None:
             self._searched.reader.find_step(1 if what == "next" else -1)
         else:

@@ -1,9 +1,10 @@
-"""What a text says of keys: those that are in force, whatever they were before ``[keys]``."""
+"""What a text says of keys: those that are in force, whatever they were before ``[keys]``, in bold."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from string import Formatter
 from typing import Any, Final
 
 from rich.cells import cell_len
@@ -16,11 +17,14 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tui.keys.names import names_of, pressed
+from tui.screens.words import said
 from widgets.signs import is_ascii
 from widgets.terminal.private import keymap_of
 
 PARTED: Final = " · "  # between two things that a hint names
 _ARROWS: Final = re.compile(r"(?<=[↑←]) (?=[↓→] )")  # between two of them
+BOLD: Final = "bold $foreground"  # as keys are in status lines; what they do may be dim
+_WRITTEN: Final = re.compile(r"(?<![\w{.])(enter|tab)(?![\w}.])")  # keys that texts name by themselves
 _PLACE: Final = re.compile(r"\{([a-z_.]+)\}")  # of a key, by the id of what it does
 
 
@@ -52,15 +56,37 @@ def key_of(screen: Screen[Any], binding_id: str) -> str:
     return next(iter(names_of(keys_of(screen, binding_id), ascii_only=is_ascii(screen))), "")
 
 
-def with_keys(screen: Screen[Any], text: str) -> str:
-    """Return ``text`` with keys for ids in braces ("{question.yes} yes"); parts without one are left out."""
+def say_keys(key: str, keys: Mapping[str, str], **fields: object) -> Content:
+    """Return the text of ``key`` as ``say`` does; ``keys`` fill its places, too, and are bold."""
+    return _marked(said(key), keys, fields)
+
+
+def with_keys(screen: Screen[Any], text: str) -> Content:
+    """Return ``text`` with keys for ids in braces ("{question.yes} yes"); parts without one are left out.
+    All keys are bold.
+    """
     shown = []
     for part in text.split(PARTED):
         keys = {place: key_of(screen, place) for place in _PLACE.findall(part)}
         if not keys or any(keys.values()):
-            words = " ".join(filter(None, (keys.get(word.strip("{}"), word) for word in part.split())))
-            shown.append(_ARROWS.sub("", words))
-    return PARTED.join(shown)
+            words = " ".join(word for word in part.split() if keys.get(word.strip("{}"), word))
+            filled = _marked(_WRITTEN.sub(r"{\1}", words), {**keys, "enter": "enter", "tab": "tab"}, {})
+            while gap := _ARROWS.search(filled.plain):
+                filled = filled[: gap.start()] + filled[gap.end() :]
+            shown.append(filled)
+    return Content(PARTED).join(shown)
+
+
+def _marked(text: str, keys: Mapping[str, str], fields: Mapping[str, object]) -> Content:
+    """Return ``text`` with its places filled, each by what has its name; ``keys`` are bold."""
+    pieces: list[str | tuple[str, str]] = []
+    for before, place, form, _ in Formatter().parse(text):
+        pieces.append(before)
+        if place is not None and place in keys:
+            pieces.append((format(keys[place], form or ""), BOLD))
+        elif place is not None:
+            pieces.append(format(fields[place], form or ""))
+    return Content.assemble(*pieces)
 
 
 class Hints(Static):
@@ -70,7 +96,7 @@ class Hints(Static):
         """``text`` as for ``with_keys``."""
         super().__init__("", classes=classes, markup=False)
         self._text = text
-        self._shown = ""
+        self._shown = Content("")
 
     def tell(self, text: str = "") -> None:
         """Show another text, or the same with the present keys."""
@@ -79,7 +105,7 @@ class Hints(Static):
         self.update(self._shown)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        return cell_len(self._shown)
+        return self._shown.cell_length
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._lines(width))
@@ -106,11 +132,11 @@ class Hints(Static):
         return {*named, "enter", "tab"}
 
     def _lines(self, width: int) -> list[Content]:
-        lines: list[str] = []
+        lines: list[Content] = []
         for part in self._shown.split(PARTED):
-            longer = f"{lines[-1]}{PARTED}{part}" if lines else part
-            if lines and cell_len(longer) <= width:
+            longer = lines[-1] + PARTED + part if lines else part
+            if lines and longer.cell_length <= width:
                 lines[-1] = longer
             else:
                 lines.append(part)
-        return [piece.rstrip() for line in lines for piece in Content(line).wrap(max(1, width))]
+        return [piece.rstrip() for line in lines for piece in line.wrap(max(1, width))]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from textual.content import Content
 from textual.widgets import Static
 
 from tui.live.board import Lines, status_part
+from tui.live.key_hints import BOLD, PARTED, say_keys
 from tui.live.texts import Hint, Looking, choosing_hints, finding_hints, possible
 from tui.screens.words import say
 from tui.voice import texts
@@ -80,7 +82,7 @@ class Board:
             return
         key = "voice.first.text" if run.is_text_only else "voice.first"
         fields = {"talk": self._key_now("space"), "type": self._key_now("tab")}
-        self.place.update(say(key, **fields) if run.state.has_agent else "")
+        self.place.update(say_keys(key, fields) if run.state.has_agent else "")
 
     def _show_card(self, shown: texts.VoiceShown) -> None:
         card = texts.card(self._run.state, shown)
@@ -88,9 +90,9 @@ class Board:
         if card is None:
             return
         pairs = ((self._key_now(key), say(what)) for key, what in card.keys)
-        keys = " · ".join(f"{key} {what}" for key, what in pairs if key)
+        keys = Content(PARTED).join([Content.assemble((key, BOLD), f" {what}") for key, what in pairs if key])
         self.card.set_class(card.is_failure, "-failure")
-        self.card.update("\n".join(filter(None, (card.text, keys))))
+        self.card.update(Content("\n").join(filter(None, (Content(card.text), keys))))
 
     def _hints(self, focus: Focus) -> list[Hint]:
         if focus == "choices":
