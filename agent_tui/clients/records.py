@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_type_hints
 
+from agent_tui.config.presets import is_for_words
 from agent_tui.model.errors import ProtocolError
 from agent_tui.model.events import QueuedMessage, RoomInfo
 from agent_tui.wire.content import json_object
@@ -186,7 +187,9 @@ def read_all(record: type[R], value: object, key: str) -> list[R]:
 
 
 def read_models(value: object) -> list[ModelInfo]:
-    """Return the models of ``{"models": […]}``, ``{"data": […]}`` or a bare list, each once."""
+    """Return the models of ``{"models": […]}``, ``{"data": […]}`` or a bare list, each once; those that do
+    not answer in words come last.
+    """
     found = {}
     for item in [*listed(value, "models")] or listed(value, "data"):
         name = item if isinstance(item, str) else text_of(item, "id") or text_of(item, "name")
@@ -195,7 +198,7 @@ def read_models(value: object) -> list[ModelInfo]:
                 _amount(item, key) for key in ("context_tokens", "input_price", "output_price")
             )
             found[name] = ModelInfo(name, int(tokens or 0), *prices)
-    return list(found.values())
+    return sorted(found.values(), key=lambda model: not is_for_words(model.id))
 
 
 def _amount(item: object, name: str) -> float | None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+LOCAL: Final = "local"  # the name of a server on this machine that has no other
+_NO_WORDS: Final = re.compile(  # of models that embed, rank, hear, draw or speak, and answer nobody
+    r"embed|rerank|whisper|transcribe|moderation|dall-e|(?:^|[^a-z])(?:bge|e5|gte|minilm|tts)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +68,21 @@ def preset_of(kind: str, address: str) -> Preset:
     """Return the preset of a provider of ``kind`` at ``address``; at another address, that of its kind."""
     same = (one for one in _ALL if one.kind == kind and one.base_url == address)
     return next(same, PRESETS[kind])
+
+
+def name_at(address: str) -> str:
+    """Return a name for a server that speaks OpenAI's protocol: that of the preset at ``address``, else one
+    after its host; "" where there is none.
+    """
+    if (preset := preset_of("openai", address)).base_url == address:
+        return preset.id
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+    return LOCAL if host in LOOPBACK else re.sub(r"[^a-z0-9]+", "-", host).strip("-")[:40]
+
+
+def is_for_words(model: str) -> bool:
+    """Whether a model with this name may answer in words, for all that its name says."""
+    return _NO_WORDS.search(model) is None

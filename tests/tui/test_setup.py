@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Event
 
 import keyring
 import pytest
@@ -27,8 +28,9 @@ from agent_tui.config.presets import PRESETS, Preset
 from tests.backend.served import served
 from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.file_keyring import FileKeyring
-from tests.fakes.model_server import Answer, FakeModelServer, fails
+from tests.fakes.model_server import Answer, FakeModelServer, fails, lists
 from tui.forms.fields import Choice, Line
+from tui.forms.provider_fields import ProviderFields
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
 from tui.screens.dialog import QuestionScreen
@@ -38,9 +40,15 @@ pytestmark = pytest.mark.slow
 
 @asynccontextmanager
 async def screen(
-    path: Path, fault_of_keyring: str = "", found: FoundModels | None = None
+    path: Path,
+    fault_of_keyring: str | Callable[[], str] = "",
+    found: FoundModels | None = None,
+    *,
+    waits: bool = True,
 ) -> AsyncIterator[tuple[Pilot[None], SetupScreen, list[str | None]]]:
-    """Give the screen in the smallest terminal, over the config file ``path``, and what it results in."""
+    """Give the screen in the smallest terminal, over the config file ``path``, and what it results in; with
+    ``waits`` once all is done that it begins with.
+    """
     models = Models(path, demo_rate=0, demo_seed=0, sessions=KeptSessions())
     results: list[str | None] = []
     app: App[None] = App()
@@ -52,10 +60,11 @@ async def screen(
             return client
 
         async with app.run_test(size=(80, 24)) as pilot:
-            shown = SetupScreen(path, opened, fault_of_keyring=lambda: fault_of_keyring, found=found)
+            fault = fault_of_keyring if callable(fault_of_keyring) else lambda: fault_of_keyring
+            shown = SetupScreen(path, opened, fault_of_keyring=fault, found=found)
             await app.push_screen(shown, results.append)
-            await app.workers.wait_for_complete()
-            await pilot.pause()
+            if waits:
+                await settled(pilot)
             yield pilot, shown, results
     await models.aclose()
 
@@ -113,12 +122,12 @@ async def test_a_typed_key_goes_to_the_keyring_and_never_into_the_file(
             await pilot.pause()
             await settled(pilot, "tab", "enter")
             await settled(pilot, "enter")
-            assert results == ["openai"]
+            assert results == ["local"]
     finally:
         keyring.set_keyring(before)
-    assert json.loads((tmp_path / "ring.json").read_text()) == {"agent-tui/openai": "sk-typed"}
+    assert json.loads((tmp_path / "ring.json").read_text()) == {"agent-tui/local": "sk-typed"}
     assert "sk-typed" not in path.read_text()
-    assert load(path).providers["openai"].keyring
+    assert load(path).providers["local"].keyring
 
 
 async def test_a_wrong_key_is_said_and_nothing_is_saved(tmp_path: Path) -> None:
@@ -140,12 +149,12 @@ async def test_saving_without_a_test_is_possible_and_says_so(tmp_path: Path) -> 
     async with screen(path) as (pilot, shown, results):
         fill(shown, address="http://127.0.0.1:9/v1", variable="")
         await settled(pilot, "f2")
-        assert results == ["openai"]
+        assert results == ["local"]
         (notice,) = pilot.app._notifications
         assert notice.message.endswith(
             "not tested · no model chosen, so gpt-4 is asked for: agent-tui models setup chooses one"
         )
-    assert load(path).providers["openai"].base_url == "http://127.0.0.1:9/v1"
+    assert load(path).providers["local"].base_url == "http://127.0.0.1:9/v1"
 
 
 async def test_a_test_that_takes_long_is_stopped_by_esc_and_by_what_is_written_meanwhile(
@@ -343,11 +352,11 @@ async def test_without_a_keyring_that_is_said_before_a_key_is_typed_and_the_file
         await pilot.pause()
         await settled(pilot, "tab", "enter")
         await settled(pilot, "enter")
-        assert results == ["openai"]
+        assert results == ["local"]
         assert server.requests[-1].headers["authorization"] == "Bearer sk-typed"
     assert path.stat().st_mode & 0o777 == 0o600
     saved = load(path)
-    assert (saved.providers["openai"].api_key, saved.providers["openai"].keyring) == ("sk-typed", False)
+    assert (saved.providers["local"].api_key, saved.providers["local"].keyring) == ("sk-typed", False)
     assert (saved.theme, saved.warnings) == ("dark", ())
     assert os.listdir(tmp_path) == ["config.toml"]  # noqa: PTH208 - in an async test
 
@@ -393,9 +402,9 @@ async def test_of_a_gateway_without_a_list_a_models_name_is_typed_tested_and_sav
         assert "no list of models at" in heading
         assert "Type the name of a model" in heading
         await settled(pilot, *"my-model", "enter")
-        assert results == ["openai"]
+        assert results == ["local"]
         assert server.requests[-1].body["model"] == "my-model"
-    assert load(path).providers["openai"].model == "my-model"
+    assert load(path).providers["local"].model == "my-model"
 
 
 async def test_a_model_that_is_not_in_the_list_can_be_typed_too(tmp_path: Path) -> None:
@@ -407,8 +416,8 @@ async def test_a_model_that_is_not_in_the_list_can_be_typed_too(tmp_path: Path) 
         await settled(pilot, *"hidden", "enter")
         assert "no such model" in told(shown)
         await settled(pilot, "enter")
-        assert results == ["openai"]
-    assert load(path).providers["openai"].model == "hidden"
+        assert results == ["local"]
+    assert load(path).providers["local"].model == "hidden"
 
 
 async def test_a_model_is_tested_with_the_call_that_a_chat_makes_and_what_it_refuses_is_said(
@@ -423,7 +432,7 @@ async def test_a_model_is_tested_with_the_call_that_a_chat_makes_and_what_it_ref
         with_tools, without = (request.body for request in server.requests if request.method == "POST")
         assert with_tools["tools"]
         assert "tools" not in without
-        assert results == ["openai"]
+        assert results == ["local"]
         assert any("this model cannot use tools" in notice.message for notice in pilot.app._notifications)
 
 
@@ -436,8 +445,8 @@ async def test_a_timeout_is_kept_shown_and_taken_away_again(tmp_path: Path) -> N
         assert "enter a number of seconds above 0" in complaint
         fill(shown, timeout="45")
         await settled(pilot, "f2")
-        assert results == ["openai"]
-    assert load(path).providers["openai"].timeout == 45
+        assert results == ["local"]
+    assert load(path).providers["local"].timeout == 45
     async with screen(path) as (pilot, shown, results):
         await settled(pilot, "right")
         assert shown.query_one("#timeout", Line).value == "45"
@@ -501,17 +510,117 @@ async def test_a_letter_goes_to_the_provider_that_begins_with_it(tmp_path: Path)
             assert shown.query_one("#kind", Choice).value == name
 
 
-async def test_a_server_that_was_found_is_set_up_with_two_keys(tmp_path: Path) -> None:
+async def test_a_server_that_was_found_is_set_up_with_one_key(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     async with FakeModelServer() as server:
         found = FoundModels(PRESETS["llamacpp"], server.url, models=2)
-        async with screen(path, found=found) as (pilot, _, results):
-            await settled(pilot, "enter")
+        async with screen(path, "it is switched off", found=found) as (pilot, shown, results):
+            assert shown.query_one(OptionList).option_count == 2
+            assert not shown.query_one(ProviderFields).region
+            assert told(shown) == ""  # of keys, of which there are none
             await settled(pilot, "enter")
             assert results == ["llamacpp"]
+        async with screen(tmp_path / "other.toml", found=found) as (pilot, _, results):
+            await settled(pilot, "escape")
+            assert results == [None]
     saved = load(path).providers["llamacpp"]
     assert (saved.kind, saved.base_url, saved.model) == ("openai", server.url, "some-model")
     assert (saved.api_key, saved.api_key_env) == ("", "")
+
+
+async def test_a_server_that_was_found_and_is_gone_gets_its_form(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    found = FoundModels(PRESETS["llamacpp"], "http://127.0.0.1:9/v1", models=2)
+    async with screen(path, found=found) as (pilot, shown, results):
+        assert "cannot connect" in told(shown)
+        assert shown.query_one("#address", Line).has_focus
+        assert shown.query_one("#address", Line).value == "http://127.0.0.1:9/v1"
+        await settled(pilot, "escape")
+        assert results == [None]
+
+
+async def test_the_test_of_a_server_that_was_found_is_stopped_by_esc(tmp_path: Path) -> None:
+    async with FakeModelServer() as server:
+        server.listing = Answer(ending="stall")
+        found = FoundModels(PRESETS["llamacpp"], server.url, models=2)
+        async with screen(tmp_path / "config.toml", found=found, waits=False) as (pilot, shown, results):
+            await server.until(lambda: server.open == 1)
+            await settled(pilot, "escape")
+            assert told(shown) == "test stopped"
+            assert shown.query_one("#address", Line).has_focus
+            await settled(pilot, "escape")
+            assert results == [None]
+
+
+async def test_models_that_answer_nobody_come_last_and_are_never_marked_by_themselves(tmp_path: Path) -> None:
+    async with FakeModelServer() as server:
+        server.listing = lists("nomic-embed-text:latest", "qwen3:8b", "bge-m3", "gemma3")
+        found = FoundModels(PRESETS["ollama"], server.url, models=4)
+        async with screen(tmp_path / "config.toml", found=found) as (pilot, shown, results):
+            offered = shown.query_one(OptionList)
+            names = [str(option.prompt) for option in offered.options]
+            assert names == ["qwen3:8b", "gemma3", "nomic-embed-text:latest", "bge-m3"]
+            await settled(pilot, "enter")
+            assert results == ["ollama"]
+        server.listing = lists("nomic-embed-text:latest")
+        async with screen(tmp_path / "other.toml", found=found) as (pilot, shown, results):
+            assert shown.query_one(OptionList).highlighted is None
+            await settled(pilot, "enter")
+            assert results == []
+            await settled(pilot, "down", "enter")
+            assert results == ["ollama"]
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("http://127.0.0.1:5000/v1", "local"),
+        ("http://localhost:5000/v1", "local"),
+        ("http://[::1]:5000/v1", "local"),
+        ("http://127.0.0.1:1234/v1", "lmstudio"),
+        ("https://api.groq.com/openai/v1", "groq"),
+        ("http://10.0.0.7/v1", "10-0-0-7"),
+        ("https://models.example.com/v1", "models-example-com"),
+        ("https://api.openai.com/v1", "openai"),
+        ("http://[", "openai"),
+    ],
+)
+async def test_a_server_that_was_typed_in_is_named_after_its_host(
+    tmp_path: Path, address: str, name: str
+) -> None:
+    async with screen(tmp_path / "config.toml") as (pilot, shown, _):
+        fill(shown, address=address)
+        await pilot.pause()
+        assert shown.query_one("#name", Line).value == name
+        fill(shown, name="mine")
+        await pilot.pause()
+        fill(shown, address="http://other.example/v1")
+        await pilot.pause()
+        assert shown.query_one("#name", Line).value == "mine"
+
+
+async def test_where_a_key_is_kept_is_said_where_there_may_be_one_and_once_it_is_known(
+    tmp_path: Path,
+) -> None:
+    known = Event()
+
+    def fault() -> str:
+        known.wait()
+        return "it is switched off"
+
+    async with screen(tmp_path / "config.toml", fault, waits=False) as (pilot, shown, _):
+        key = shown.query_one("#key", Line)
+        await pilot.pause()
+        assert key.placeholder == ""
+        known.set()
+        await settled(pilot)
+        assert key.placeholder.startswith("saved in the config file")
+        assert "There is no keyring here" in told(shown)
+        await settled(pilot, "right")
+        assert shown.query_one("#kind", Choice).value == "ollama"
+        assert told(shown) == ""
+        await settled(pilot, "left")
+        assert "There is no keyring here" in told(shown)
 
 
 async def test_a_key_that_was_found_stays_in_its_variable_and_leaving_asks_nothing(

@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from agent_tui.config.file import DEMO_PROVIDER
-from agent_tui.config.presets import PRESETS, Preset, preset_of
+from agent_tui.config.presets import PRESETS, Preset, name_at, preset_of
 from tui.forms.fields import Choice, Field, Line
 from tui.forms.setup_kept import KeptProvider, WantedProvider, configured, limit_of
 from tui.forms.setup_words import word
@@ -25,7 +25,7 @@ from tui.found import FoundModels
 
 OPENAI: Final = PRESETS["openai"]
 LINES: Final = ("address", "key", "variable", "name", "limit", "timeout")
-HINTED: Final = ("key", "variable", "limit", "timeout")
+HINTED: Final = ("variable", "limit", "timeout")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -34,7 +34,7 @@ class ProviderFields(VerticalGroup):
     """A new provider, or one of the config file; its key is never shown."""
 
     class Chosen(Message):
-        """Posted when a person chose another provider."""
+        """Posted when a person chose another provider or kind."""
 
     class Rewritten(Message):
         """Posted when a test would now ask something else."""
@@ -46,7 +46,7 @@ class ProviderFields(VerticalGroup):
         self._found = found
         self._configured: dict[str, KeptProvider] = {}
         self._usual = self._usual_of(OPENAI)  # the usual value of each line
-        self._has_keyring = True
+        self._has_keyring: bool | None = None  # unknown
         self.kept: KeptProvider | None = None  # the provider that is being changed; ``None``: a new one
         kinds = [(preset.id, _called(preset)) for preset in PRESETS.values()]
         self._which = Choice([("", word("which.new"))], "", id="which")
@@ -98,7 +98,7 @@ class ProviderFields(VerticalGroup):
             self._prefill()
         else:
             self._show(kept)
-            self.post_message(self.Chosen())
+        self.post_message(self.Chosen())
         self._fields[event.choice.id or ""].before = event.choice.value  # no change that could be lost
 
     def _show(self, kept: KeptProvider | None) -> None:
@@ -113,14 +113,23 @@ class ProviderFields(VerticalGroup):
         for name, text in filled.items():
             self._fields[name].begin(text)
         self._lines["name"].disabled = kept is not None  # rooms refer to it by its name
-        self.hint_at_key(has_keyring=self._has_keyring)
+        self._hint_at_key()
 
-    def hint_at_key(self, *, has_keyring: bool) -> None:
-        """Say in the key's line where keys are kept."""
+    def keep_keys(self, *, has_keyring: bool) -> None:
+        """Keep keys in the keyring, else in the config file, and say so."""
         self._has_keyring = has_keyring
+        self._hint_at_key()
+
+    def _hint_at_key(self) -> None:
+        """Say in the key's line where keys are kept, once that is known."""
         is_kept = self.kept is not None and self.kept.has_key
-        hint = "key.kept" if is_kept else "key.hint" if has_keyring else "key.hint.file"
-        self._lines["key"].placeholder = word(hint)
+        hint = "key.kept" if is_kept else "key.hint" if self._has_keyring else "key.hint.file"
+        self._lines["key"].placeholder = word(hint) if is_kept or self._has_keyring is not None else ""
+
+    @property
+    def usually_has_key(self) -> bool:
+        """Whether a person may want to type a key for this kind of provider."""
+        return self._found is None and bool(PRESETS[self._kind.value].variables)
 
     def _usual_of(self, preset: Preset) -> dict[str, str]:
         """Return the usual values of a kind of provider."""
@@ -130,10 +139,8 @@ class ProviderFields(VerticalGroup):
     def _prefill(self) -> None:
         """Fill in the usual values, except where a person typed something."""
         for name, text in self._usual_of(PRESETS[self._kind.value]).items():
-            line = self._lines[name]
-            if line.value == self._usual[name] and not line.disabled:
-                line.value = text
-            self._expect(name, text)
+            if not self._lines[name].disabled:
+                self._suggest(name, text)
 
     def _expect(self, name: str, text: str) -> None:
         """Set the usual value of a line."""
@@ -142,15 +149,22 @@ class ProviderFields(VerticalGroup):
             self._fields[name].before = text
 
     @on(Input.Changed, "#address")
-    def guess_variable(self) -> None:
-        """Leave out the prefilled variable for other servers that speak OpenAI's protocol: most need no
-        key.
+    def guess(self) -> None:
+        """Name other servers that speak OpenAI's protocol after their hosts, and leave out the prefilled
+        variable: most need no key.
         """
-        line, usual = self._lines["variable"], self._usual["variable"]
-        if self.kept is None and self._kind.value == "openai" and not self.value("key"):
-            self._expect("variable", OPENAI.variable if self.value("address") == OPENAI.base_url else "")
-            if line.value == usual:
-                line.value = self._usual["variable"]
+        if self.kept is None and self._kind.value == "openai":
+            address = self.value("address")
+            self._suggest("name", self._free_name(name_at(address) or OPENAI.id))
+            if not self.value("key"):
+                self._suggest("variable", OPENAI.variable if address == OPENAI.base_url else "")
+
+    def _suggest(self, name: str, text: str) -> None:
+        """Write into a line unless a person did."""
+        line, usual = self._lines[name], self._usual[name]
+        self._expect(name, text)
+        if line.value == usual:
+            line.value = text
 
     @on(Input.Changed, "#key")
     def prefer_key(self, event: Input.Changed) -> None:
@@ -217,7 +231,7 @@ class ProviderFields(VerticalGroup):
             model,
             limit=limit_of(value("limit")) or 0,
             timeout=self._seconds or None,
-            in_file=not self._has_keyring,
+            in_file=self._has_keyring is False,
         )
 
     def _taken(self) -> frozenset[str]:

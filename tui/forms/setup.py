@@ -19,6 +19,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from agent_tui.config.keys import keyring_fault
+from agent_tui.config.presets import is_for_words
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line
@@ -67,7 +68,7 @@ class SetupScreen(Dialog[str]):
         fault_of_keyring: Callable[[], str] = keyring_fault,
         found: FoundModels | None = None,
     ) -> None:
-        """``found`` fills the form at first."""
+        """``found`` fills the form at first. That of a server without a key is shown only if it fails."""
         super().__init__()
         self._config = config
         self._client = client
@@ -81,6 +82,8 @@ class SetupScreen(Dialog[str]):
         self._telling = Static("", id="telling", markup=False)
         self._offered: tuple[str, ...] = ()
         self._fitting: list[str] = []
+        self._is_at_once = found is not None and not found.variable
+        self._no_keyring = ""  # why there is none
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="setup"):
@@ -93,14 +96,23 @@ class SetupScreen(Dialog[str]):
     def on_mount(self) -> None:
         self._choosing.display = False
         self._look_for_keyring()
+        if self._is_at_once:
+            self._form.display = False
+            self._test()
 
     @work(group="keyring")
     async def _look_for_keyring(self) -> None:
         """Show where a key will be kept, before one is typed."""
-        why = await asyncio.to_thread(self._fault_of_keyring)
-        if why:
-            self._fields.hint_at_key(has_keyring=False)
-            self._tell(word("key.no_keyring", why=localised(why), path=self._path()))
+        self._no_keyring = await asyncio.to_thread(self._fault_of_keyring)
+        self._fields.keep_keys(has_keyring=not self._no_keyring)
+        if said := self._keys_in_file():
+            self._tell(said)
+
+    def _keys_in_file(self) -> str:
+        """Return where a key is kept without a keyring; "" if there is one, or no key."""
+        if not self._no_keyring or not self._fields.usually_has_key:
+            return ""
+        return word("key.no_keyring", why=localised(self._no_keyring), path=self._path())
 
     # --- what is typed ---------------------------------------------------------------------------------
 
@@ -108,12 +120,13 @@ class SetupScreen(Dialog[str]):
     def begin_anew(self) -> None:
         """Remove everything that was said about another provider."""
         self._form.complain({})
-        self._tell("")
+        self._tell(self._keys_in_file())
         self._hint()
 
     def on_provider_fields_rewritten(self) -> None:
         """Stop a test of something that the form no longer says."""
-        self._stop_test()
+        if self._form.display:
+            self._stop_test()
 
     def _hint(self) -> None:
         hint = "hint.kept" if self._fields.kept else "hint"
@@ -129,10 +142,11 @@ class SetupScreen(Dialog[str]):
             self._keep("", "saved.untested")
 
     def action_back(self) -> None:
-        """Stop a test; else go back from the models to the form, or from the form to the screen below."""
+        """Stop a test; else go back from the models to the form, or to the screen below."""
         if self._stop_test():
-            return
-        if self._choosing.display:
+            if not self._choosing.display:
+                self._show_form(word("stopped"))
+        elif self._choosing.display and not self._is_at_once:
             self._show_form()
         else:
             self._form.leave()
@@ -154,10 +168,10 @@ class SetupScreen(Dialog[str]):
             self._choose((), word("models.unlisted", error=told(error).rstrip(".?")))
             return
         except AgentTuiError as error:
-            self._tell(told(error), is_wrong=True)
+            self._show_form(told(error), is_wrong=True)
             return
         if not found.models:
-            self._tell(with_keys(self, word("models.none")), is_wrong=True)
+            self._show_form(with_keys(self, word("models.none")), is_wrong=True)
             return
         self._choose(found.models, models_found(len(found.models)))
 
@@ -209,13 +223,15 @@ class SetupScreen(Dialog[str]):
 
     @on(Input.Changed, "#filter")
     def narrow(self) -> None:
-        """Show the models whose name contains the typed text; the configured one is marked."""
+        """Show the models whose name contains the typed text. The configured one is marked, else the first
+        that may answer in words.
+        """
         needle, kept = self._models.typed.casefold(), self._fields.kept
         self._fitting = [name for name in self._offered if needle in name.casefold()][:MAX_SHOWN_MODELS]
-        is_kept = not needle and kept is not None and kept.model in self._fitting
-        marked = self._fitting.index(kept.model) if kept is not None and is_kept else 0
-        rows = [Content(inert_line(name, MAX_MODEL_CHARACTERS)) for name in self._fitting]
-        self._models.show(rows, marked if rows else None)
+        marked = 0 if self._fitting and (needle or is_for_words(self._fitting[0])) else None
+        if not needle and kept is not None and kept.model in self._fitting:
+            marked = self._fitting.index(kept.model)
+        self._models.show([Content(inert_line(name, MAX_MODEL_CHARACTERS)) for name in self._fitting], marked)
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
         if event.at is not None:
@@ -226,12 +242,15 @@ class SetupScreen(Dialog[str]):
     def action_move(self, rows: int) -> None:
         self._models.move(rows)
 
-    def _show_form(self) -> None:
-        self._choosing.display = False
-        self._form.display = True
-        self._hint()
-        self._tell("")
-        self._fields.focus_address()
+    def _show_form(self, told: str | Content = "", *, is_wrong: bool = False) -> None:
+        """Show the form, and below it what is ``told``; the focus stays in it."""
+        self._is_at_once = False
+        if not self._form.display:
+            self._choosing.display = False
+            self._form.display = True
+            self._hint()
+            self._fields.focus_address()
+        self._tell(told, is_wrong=is_wrong)
 
     # --- saving ----------------------------------------------------------------------------------------
 
