@@ -98,7 +98,8 @@ class Board:
         if focus == "choices":
             return choosing_hints()
         if focus == "line":
-            return [Hint("enter", say("hint.send"), 0), Hint("esc", say("hint.back"), 1)]
+            sends = "hint.send_when_ready" if self._run.is_starting else "hint.send"
+            return [Hint("enter", say(sends), 0), Hint("esc", say("hint.back"), 1)]
         if focus in ("find", "go_to", "found"):
             return finding_hints(focus)
         return possible(

@@ -26,10 +26,30 @@ if TYPE_CHECKING:
     from tui.cli.export.document import Exported
 
 
-def voice_composer(room: str) -> Writing:
-    """Return where a person writes in a voice room."""
-    placeholder, completer = say("voice.placeholder"), partial(completion, kind="voice")
-    return Writing(f"voice {room}", Composer(placeholder=placeholder, completer=completer, id="voice-line"))
+class VoiceComposer(Writing):
+    """Keeps the draft of one voice room. It sends nothing itself."""
+
+    def __init__(self, room: str) -> None:
+        placeholder, completer = say("voice.placeholder"), partial(completion, kind="voice")
+        line = Composer(placeholder=placeholder, completer=completer, id="voice-line")
+        super().__init__(f"voice {room}", line)
+        self._waiting = ""  # what is sent once the agent is ready, unless it is changed before
+
+    def _show_note(self) -> None:
+        if self.line.text != self._waiting:
+            self._waiting = ""
+        self._show_in_note(say("voice.waits") if self._waiting else self._told)
+
+    def wait(self, text: str) -> None:
+        """Keep ``text`` in the line, and say that it waits for the agent."""
+        self._waiting = text
+        self._show_note()
+
+    def take_waiting(self) -> str:
+        """Return what waits for the agent, "" for nothing; it waits no more, and stays in the line."""
+        waiting, self._waiting = self._waiting, ""
+        self._show_note()
+        return waiting if waiting == self.line.text else ""
 
 
 def commands_of(

@@ -53,6 +53,11 @@ class VoiceRun:
         return self.session is not None and not self.state.is_over
 
     @property
+    def is_starting(self) -> bool:
+        """Whether there may soon be an agent to which words can be sent, but is none yet."""
+        return self.state.phase not in READY and not self.state.is_over
+
+    @property
     def log_id(self) -> str:
         """The id of the conversation of the newest session; "" for none."""
         return self._newest.log_id if self._newest is not None else ""

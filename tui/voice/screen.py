@@ -26,7 +26,7 @@ from tui.voice import texts
 from tui.voice.acts import Act, VoiceActs
 from tui.voice.asks import VoiceAsks
 from tui.voice.board import Board, Focus
-from tui.voice.composer import commands_of, voice_composer
+from tui.voice.composer import VoiceComposer, commands_of
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
@@ -69,6 +69,8 @@ class VoiceScreen(LiveScreen):
         Binding("escape", "back", "Back, or leave the room", id="voice.back"),
     ]
 
+    composer: VoiceComposer
+
     def __init__(
         self,
         source: VoiceSource,
@@ -91,7 +93,7 @@ class VoiceScreen(LiveScreen):
         self._board = board = Board(self.run, clock, self._lines)
         self._words = board.panel, board.place, self._transcript, board.card
         self._find_bar = FindBar(OneTranscript(self._transcript))
-        self.composer = voice_composer(request.room)
+        self.composer = VoiceComposer(request.room)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
         self._asks = VoiceAsks(
             link, self._feed, self.composer, self._host, take=self.run.take, changed=self._asks_changed
@@ -126,6 +128,8 @@ class VoiceScreen(LiveScreen):
             self.run_worker(self._asks.follow(self.run.session), group="log", exclusive=True)
         if not self.state.mic.is_talking and not self.run.is_joined:
             self._talk_key.forget()
+        if not self.run.is_starting and (text := self.composer.take_waiting()) and not self.state.is_over:
+            self.call_later(self._send, text)
         self._show_soon()
 
     def _asks_changed(self) -> None:
@@ -176,14 +180,24 @@ class VoiceScreen(LiveScreen):
         tell_releases(self.app, False)
 
     async def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Run the command, or send the text, that was typed; a yes or a no answers a question, and is not
-        sent to the agent.
+        """Run the command, or send the text, that was typed, once there is an agent; a yes or a no answers a
+        question, and is not sent to the agent.
         """
         event.stop()
         if self._commands.run(event.text):
             return
-        if self._approvals.answer_in_words(event.text) or await self.run.type(event.text.strip()):
+        if self._approvals.answer_in_words(event.text):
             self.composer.line.take_away(event.text)
+        elif self.run.is_starting:
+            self.composer.wait(event.text)
+        else:
+            await self._send(event.text)
+
+    async def _send(self, text: str) -> None:
+        """Send what is in the line, unless it was sent since."""
+        line = self.composer.line
+        if line.text.startswith(text) and await self.run.type(text.strip()):
+            line.take_away(text)
 
     async def on_key(self, event: Key) -> None:
         """Stop talking, if the terminal reports that the key was released."""

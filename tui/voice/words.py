@@ -106,11 +106,13 @@ VOICE: Final[dict[str, str]] = {
     "hint.voice_again": "talk again",
     "hint.type": "type",
     "hint.leave": "leave",
+    "hint.send_when_ready": "send when ready",
     # what is said in passing
     "voice.placeholder": "Type instead of talking…",
     "voice.first": "Say something. {talk} talks, {type} types.",
     "voice.first.text": "Type something. {type} moves to the line.",
     "voice.not_kept": "what is said is not saved: {problem}",
+    "voice.waits": "sent as soon as the agent is ready",
     "voice.not_now": "the agent is not ready yet",
     "voice.nothing_waits": "nothing to retry",
     "voice.file.title": "Send a file to the agent",

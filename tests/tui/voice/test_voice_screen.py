@@ -246,14 +246,57 @@ async def test_a_line_that_was_not_sent_is_marked_and_stays_in_the_line() -> Non
         assert seen.told == ["the connection broke"]
 
 
-async def test_a_line_waits_for_an_agent_that_is_only_starting() -> None:
-    async with opened(*JOINED[1:5]) as seen:
-        text = await seen.press("tab", *"hello", "enter")
+async def test_what_is_typed_while_the_agent_starts_waits_in_the_line_and_is_sent_once() -> None:
+    request = VoiceRequest(text_only=True)
+    async with opened(*JOINED[:5], request=request) as seen:
+        assert "enter send when ready" in await seen.press(*"hello")
+        text = await seen.press("enter", "enter")
+        assert "sent as soon as the agent is ready" in text
         assert "› hello" in text
-        assert (seen.asked, seen.told) == ([], ["the agent is not ready yet"])
-        await seen.send(JOINED[5])
-        await seen.press("enter")
-        assert seen.asked == ["say hello"]
+        assert "say hello" not in seen.asked
+        text = await seen.send(*JOINED[5:])
+        await seen.until(lambda: "say hello" in seen.asked)
+        assert "› hello" not in await seen.text()
+        assert "as soon as" not in seen.now
+        assert seen.told == []
+        await seen.send(vo.AgentStateChanged("thinking"), vo.AgentStateChanged("listening"))
+        assert seen.asked.count("say hello") == 1
+
+
+async def test_what_waits_for_the_agent_and_is_changed_is_not_sent_by_itself() -> None:
+    async with opened(*JOINED[:5]) as seen:
+        await seen.press("tab", *"hello", "enter")
+        assert "as soon as" not in await seen.press("backspace")
+        await seen.press("o")
+        text = await seen.send(*JOINED[5:])
+        assert "› hello" in text
+        assert seen.asked == []
+
+
+async def test_what_waits_for_an_agent_that_never_comes_stays_in_the_line() -> None:
+    async with opened(*JOINED[:5]) as seen:
+        await seen.press("tab", *"hello", "enter")
+        text = await seen.send(vo.LinkMoved("failed", "The server refused the token.", "token_refused"))
+        assert "› hello" in text
+        assert "as soon as" not in text
+        seen.source.client.is_left = True
+        await seen.press("tab", "r")
+        await seen.send(*JOINED)
+        assert seen.asked == []
+
+
+async def test_a_yes_that_waits_for_the_agent_is_no_answer_to_what_asks_by_then() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*JOINED[1:5], source=source) as seen:
+        log = seen.app.talk_log
+        await seen.press("tab", *"yes", "enter")
+        log.send(*asking())
+        await seen.until("needs approval", "resume_room")
+        await seen.send(*JOINED[5:])
+        await seen.until(lambda: seen.asked == ["say yes"])
+        assert log.calls.asked == []
+        log.end()
 
 
 # --- sessions --------------------------------------------------------------------------------------------
