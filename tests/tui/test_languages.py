@@ -11,6 +11,8 @@ from babel.messages.catalog import Message
 from babel.messages.mofile import read_mo
 from rich.cells import cell_len
 
+from agent_tui.config.agent_templates import LANGUAGES as TEMPLATE_LANGUAGES
+from agent_tui.config.agent_templates import templates
 from agent_tui.config.file import SCREEN_LANGUAGES
 from agent_tui.model.events import LinkChanged
 from tests.tui.messages import FOLDERS, Text, path_of, read, texts
@@ -22,11 +24,13 @@ from tests.tui.rooms_listed import listed, room
 from tui.cli.doctor.checks import Check, lines
 from tui.cli.headless.formats import named
 from tui.cli.pages import COLUMNS, help_page
+from tui.forms.agent_choice import NAME_CELLS
 from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, wanted_language
 from tui.live.texts import told_server
 from tui.screens.localised import localised
 from tui.screens.words import ENGLISH, count, ordinal_try, say, say_count
 from widgets.row_ends import NO_END
+from widgets.signs import DONE
 
 OTHERS = [language for language, folder in LANGUAGES.items() if folder]
 PLACEHOLDER = re.compile(r"{[\w.:<]*}")
@@ -293,3 +297,17 @@ def test_no_description_of_a_key_is_longer_than_help_has_room_for(language: str)
         assert message.context != CLI or strings(message)[0].endswith("\n") == english(message).one.endswith(
             "\n"
         )
+
+
+def test_in_russian_a_key_does_not_read_as_a_word_of_the_sentence() -> None:
+    for message in messages("ru"):
+        for text in strings(message):
+            for before, after in re.findall(r"(\S*) ?{press}(..?)?", text):
+                assert before.casefold() == "нажмите" or after == " —", text
+
+
+@pytest.mark.parametrize("language", TEMPLATE_LANGUAGES)
+def test_the_names_of_all_shipped_agents_fit_into_their_column(language: str) -> None:
+    for template in templates(Path("/nonexistent")):
+        name = template.in_language(language)[0]
+        assert cell_len(f"{DONE} {name} ") <= NAME_CELLS, name
