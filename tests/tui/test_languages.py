@@ -25,7 +25,7 @@ from tui.cli.doctor.checks import Check, lines
 from tui.cli.headless.formats import named
 from tui.cli.pages import COLUMNS, help_page
 from tui.forms.agent_choice import NAME_CELLS
-from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, wanted_language
+from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, translated, wanted_language
 from tui.live.texts import told_server
 from tui.screens.localised import localised
 from tui.screens.words import ENGLISH, count, ordinal_try, say, say_count
@@ -311,3 +311,15 @@ def test_the_names_of_all_shipped_agents_fit_into_their_column(language: str) ->
     for template in templates(Path("/nonexistent")):
         name = template.in_language(language)[0]
         assert cell_len(f"{DONE} {name} ") <= NAME_CELLS, name
+
+
+def test_in_chinese_what_rooms_and_chats_share_is_not_said_of_chats_alone() -> None:
+    speak("zh-CN")
+    shared = [
+        say("ask.conversation"),
+        say("plain.asks.words"),
+        localised("There is no call c1 in this conversation"),
+    ]
+    shared += [translated(KEY, text) for text in ("In this conversation", "Allow in this conversation")]
+    assert [text for text in shared if "对话" in text] == []
+    assert "房间" in say("rules.in.all")
