@@ -123,8 +123,7 @@ async def check_sound() -> list[SoundCheck]:
         if found:
             checks.append(SoundCheck(noun, is_ok=True, found=found[0].name))
         else:
-            problem = f"There is no {noun}"
-            checks.append(SoundCheck(noun, is_ok=False, problem=problem, fix=device_fix(around)))
+            checks.append(SoundCheck(noun, is_ok=False, problem="none", fix=device_fix(around)))
     return checks
 
 
@@ -140,4 +139,4 @@ async def _server_check(raw: DeviceList, around: SoundSurroundings) -> SoundChec
     if raw.devices:
         found = "none answers; sound cards are used directly" if has_pactl() else "not asked: no pactl"
         return SoundCheck(name, is_ok=True, found=found)
-    return SoundCheck(name, is_ok=False, problem="No sound server answers", fix=server_fix(around))
+    return SoundCheck(name, is_ok=False, problem="none answers", fix=server_fix(around))

@@ -88,6 +88,7 @@ OTHERS: Final = (  # words of the system, and states
     "conversations",
     "answer",
     "question",
+    "server",
     "message",
     "TOOL",
     "PERMISSION",

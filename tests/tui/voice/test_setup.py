@@ -231,7 +231,8 @@ def test_what_is_missing_is_wrapped_by_cells_in_the_language(
     finally:
         speak("en")
     said = capsys.readouterr().err
-    assert "server：livekit-server" in said
+    assert "服务器：livekit-server" in said
+    assert "server：" not in said
     assert "只能在本地会话中" in "".join(line.strip() for line in said.splitlines())
     assert "智能体的库：livekit-agents、faster-whisper、Piper、espeak-ng" in said
     assert max(map(cell_len, said.splitlines())) < 80

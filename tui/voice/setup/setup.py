@@ -105,7 +105,7 @@ def described(missing: Sequence[VoicePart]) -> list[str]:
     lines = [localised("Voice needs some things that are not on this machine yet:")]
     for part in missing:
         lines += [
-            f"  {part.name}{say('between.detail')}{localised(part.what)}",
+            f"  {localised(part.name)}{say('between.detail')}{localised(part.what)}",
             "    "
             + localised(f"download {size(part.download)}, keeps {size(part.kept)}; licence: {part.licence}"),
             "    " + localised(f"without it: {part.without}"),
@@ -129,7 +129,7 @@ def get(parts: Sequence[VoicePart], data: Path) -> None:
             if part is MODELS and failed is not None and find_agent_python(data) is None:
                 continue
             try:
-                with closing(Bar(part.name)) as bar:
+                with closing(Bar(localised(part.name))) as bar:
                     _get(part.name, data, bar.tell)
             except getting.NotGot as error:
                 output.complain(f"{part.name}: {error.title}")

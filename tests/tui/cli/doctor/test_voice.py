@@ -54,6 +54,30 @@ def test_whatever_sound_lacks_has_a_fix() -> None:
     assert all(check.fix for check in found if check.status != "ok")
 
 
+NO_DEVICES = """
+class PortAudioError(Exception): pass
+class default: device = (-1, -1)
+def query_hostapis(): return []
+def query_devices(): return []
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is no sound server")
+def test_without_any_sound_each_row_says_so_in_the_words_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``sounddevice`` says what it does where PortAudio finds nothing; without pactl no server answers."""
+    (tmp_path / "sounddevice.py").write_text(NO_DEVICES)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    rows = [lines(check)[0] for check in doctor_voice.sound("warning")]
+    assert rows == [
+        "ok      sound library: PortAudio",
+        "warning sound server: none answers",
+        "warning microphone: none",
+        "warning speaker: none",
+    ]
+
+
 def test_the_runtime_folder_is_one_of_this_user(tmp_path: Path) -> None:
     def said(**environ: str) -> list[str]:
         return lines(doctor_voice.runtime_folder(environ, "warning"))
