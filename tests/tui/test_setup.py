@@ -33,6 +33,7 @@ from tui.forms.fields import Choice, Line
 from tui.forms.provider_fields import ProviderFields
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
+from tui.live.key_hints import Hints
 from tui.screens.dialog import QuestionScreen
 
 pytestmark = pytest.mark.slow
@@ -545,8 +546,11 @@ async def test_the_test_of_a_server_that_was_found_is_stopped_by_esc(tmp_path: P
         found = FoundModels(PRESETS["llamacpp"], server.url, models=2)
         async with screen(tmp_path / "config.toml", found=found, waits=False) as (pilot, shown, results):
             await server.until(lambda: server.open == 1)
+            hints = shown.query_one(Hints)
+            assert str(hints.content) == "esc stop"
             await settled(pilot, "escape")
             assert told(shown) == "test stopped"
+            assert str(hints.content).startswith("enter test")
             assert shown.query_one("#address", Line).has_focus
             await settled(pilot, "escape")
             assert results == [None]

@@ -98,6 +98,7 @@ class SetupScreen(Dialog[str]):
         self._look_for_keyring()
         if self._is_at_once:
             self._form.display = False
+            self._hint()
             self._test()
 
     @work(group="keyring")
@@ -129,8 +130,8 @@ class SetupScreen(Dialog[str]):
             self._stop_test()
 
     def _hint(self) -> None:
-        hint = "hint.kept" if self._fields.kept else "hint"
-        self.query_one(Hints).tell(word("models.hint" if self._choosing.display else hint))
+        form = ("hint.kept" if self._fields.kept else "hint") if self._form.display else "testing.hint"
+        self.query_one(Hints).tell(word("models.hint" if self._choosing.display else form))
 
     def action_save(self) -> None:
         if self._is_sound():

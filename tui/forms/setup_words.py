@@ -39,6 +39,7 @@ WORDS: Final = {
     "hint.kept": "enter test · tab next · {setup.save_untested} save without a test · {setup.remove} remove"
     " · {setup.back} back · {app.help.anywhere} help",
     "testing": "testing {address} …",
+    "testing.hint": "{setup.back} stop",
     "models": "{count} models found. Choose the default model",
     "models.one": "1 model found. Choose the default model",
     "models.none": "Connected, but there are no models: load one there and test again"
