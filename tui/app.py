@@ -194,7 +194,7 @@ class AgentTuiApp(KeysInOrder[int]):
 
     def on_rooms_screen_opened(self, event: RoomsScreen.Opened) -> None:
         """Open a room that was chosen in the list."""
-        self.places.open_room(event.room_id, event.message_id, start=event.start)
+        self.places.open_room(event.room.id, event.message_id, start=event.start, known=event.room)
 
     def on_list_screen_searches(self, event: ListScreen.Searches) -> None:
         """Search in all rooms and chats."""
@@ -202,7 +202,7 @@ class AgentTuiApp(KeysInOrder[int]):
 
     def on_conversations_screen_opened(self, event: ConversationsScreen.Opened) -> None:
         """Open a chat that was chosen in the list."""
-        self.places.open_listed_chat(event.conversation_id, event.message_id)
+        self.places.open_listed_chat(event.chat, event.message_id)
 
     def action_leave(self) -> None:
         self.places.leave()

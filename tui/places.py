@@ -164,12 +164,18 @@ class Places:
         screen.key_of = self.key_names
         self._app.push_screen(screen)
 
-    def open_room(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
-        """Show a room, at its end or at one of its messages. An open room stays open."""
+    def open_room(
+        self, room_id: str, message_id: str = "", *, start: bool = False, known: RoomInfo | None = None
+    ) -> None:
+        """Show a room, at its end or at one of its messages; until it is loaded, what is ``known`` about it.
+        An open room stays open.
+        """
         if self.room is None:
             screen = RoomScreen(self.link, room_id, self._app.clock, start=start)
             screen.key_now = partial(self.keymap.now, "room")
             screen.show_message(message_id)
+            if known is not None:
+                screen.state.listed(known)
             self._app.push_screen(screen)
 
     def leave_room(self) -> None:
@@ -188,9 +194,11 @@ class Places:
         message_id: str = "",
         fields: Mapping[str, Any] | None = None,
         question: str = "",
+        known: ConversationInfo | None = None,
     ) -> None:
         """Show a chat, at its end or at one of its messages, instead of an open one. ``fields`` are the first
-        settings of a ``NEW`` chat; ``question`` is asked as soon as the chat is there.
+        settings of a ``NEW`` chat; ``question`` is asked as soon as the chat is there; ``known`` is shown
+        until it is loaded.
         """
         app, link = self._app, self.chat_link
         new = None if conversation_id != NEW else NewChat(link, {**fields_here(link), **(fields or {})})
@@ -200,16 +208,18 @@ class Places:
         screen.key_now = partial(self.keymap.now, "chat")
         screen.show_message(message_id)
         screen.first_question = question
+        if known is not None:
+            screen.state.listed(known)
         if isinstance(app.screen, ChatScreen):
             app.switch_screen(screen)
             app.garbage.screen_gone()
         else:
             app.push_screen(screen)
 
-    def open_listed_chat(self, conversation_id: str, message_id: str) -> None:
+    def open_listed_chat(self, chat: ConversationInfo, message_id: str) -> None:
         """Open a chat that was chosen in the list, unless another screen was opened since."""
         if isinstance(self._app.screen, ConversationsScreen):
-            self.open_chat(conversation_id, message_id)
+            self.open_chat(chat.id, message_id, known=chat)
 
     def show_chats(self) -> None:
         """Show the list of chats."""

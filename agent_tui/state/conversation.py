@@ -68,6 +68,11 @@ class ConversationState:
         return self.info
 
     @property
+    def is_known(self) -> bool:
+        """Whether anything was received of it: from a list, or when it was loaded."""
+        return self.loaded or self.info != type(self.info)(self.info.id)
+
+    @property
     def round(self) -> int:
         """The current round, or the last one; 0 in a chat."""
         return self.info.current_round if isinstance(self.info, ev.RoomInfo) else 0
@@ -112,6 +117,11 @@ class ConversationState:
         return "\n\n".join(text for text in texts if text)
 
     # --- the only way in -------------------------------------------------------------------------------
+
+    def listed(self, info: ev.RoomInfo | ev.ConversationInfo) -> None:
+        """Take what a list knows about it, until it is loaded."""
+        self.info = info
+        self.ledger.tell(info.tokens, info.cost)
 
     def apply(self, event: ev.Event) -> None:
         """Take one event. Never raises, whatever a server sends."""

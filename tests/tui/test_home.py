@@ -292,6 +292,33 @@ async def test_a_room_that_is_made_in_a_room_or_a_chat_is_opened_instead(
         await seen.at(HomeScreen)
 
 
+async def test_a_room_opens_with_what_its_row_knew(tmp_path: Path) -> None:
+    waits = room(1, name="Plan", task="", status="running", current_round=2, tokens=1284)
+    async with home(tmp_path, [waits]) as seen:
+        await seen.open_room("Plan")
+        text = await seen.text()
+        assert all(known in text for known in ("Plan", "round 2 of 3", "● live", "1,284 tokens"))
+        assert "p pause" not in text  # the key does nothing yet
+
+
+async def test_a_room_of_which_nothing_is_known_says_nothing_of_it(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        seen.app.places.open_room("r1")
+        await seen.at(RoomScreen)
+        text = await seen.text()
+        assert "connecting" in text
+        assert all(guessed not in text for guessed in ("untitled", "start", "0 tokens", "round"))
+
+
+async def test_a_chat_opens_with_what_its_row_knew(tmp_path: Path) -> None:
+    async with home(tmp_path, chats=[chat(1, title="Why so slow?", model="some-model", tokens=1284)]) as seen:
+        await seen.until("Why so slow?")
+        await seen.press("enter")
+        await seen.at(ChatScreen)
+        text = await seen.text()
+        assert all(known in text for known in ("Why so slow?", "some-model", "1,284 tokens"))
+
+
 async def test_who_began_elsewhere_comes_home_too(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         await seen.press("f2")

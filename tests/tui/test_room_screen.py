@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import pytest
+from textual._compositor import Compositor
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import NotOffered, StreamLost, Unauthorized
@@ -38,6 +39,26 @@ async def test_every_agent_speaks_in_its_own_pane_with_its_model_named() -> None
         assert "Mika · some-model" in header
         assert "Ada · demo model" in header
         assert "老王 · demo model" in header
+
+
+async def test_no_frame_shows_a_pane_without_its_agents_name_and_colour(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heads: list[list[tuple[str, str]]] = []  # of each frame: the texts of the header row with their colours
+
+    def paint(compositor: Compositor, *args: object, **kwargs: object) -> None:
+        row = list(compositor.render_strips(compositor.size)[1])
+        heads.append([(part.text, str(part.style and part.style.color)) for part in row])
+
+    async with opened() as screen:
+        await screen.text()
+        monkeypatch.setattr(Compositor, "render_update", paint)
+        await screen.send(loaded(status="paused", current_round=1), LIVE)
+    named = [part for part in heads[-1] if part[0].endswith(("Mika", "Ada", "老王"))]
+    assert len(named) == 3
+    with_panes = [head for head in heads if any("│" in text for text, _ in head)]
+    assert with_panes
+    assert all(part in head for head in with_panes for part in named)
 
 
 async def test_a_long_task_leaves_the_round_its_place_where_the_mode_finds_none() -> None:

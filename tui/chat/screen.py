@@ -141,7 +141,7 @@ class ChatScreen(LiveScreen):
 
     def _show_lines(self) -> bool:
         state, shown = self.state, self._shown
-        about = [Part(texts.provider(state), 3), Part(texts.model(state), 2)] if state.loaded else []
+        about = [Part(texts.provider(state), 3), Part(texts.model(state), 2)] if state.is_known else []
         status = texts.status(state, shown, self._chat.following.seconds_left)
         self._lines.top.show([texts.title(state)], about, [status_part(self._lines.timed(status))])
         full, warns = context(reversed(state.turns.values()))

@@ -68,7 +68,9 @@ class ChatShown:
 
 
 def title(state: ConversationState) -> str:
-    """Return the chat's title, safe and in one line."""
+    """Return the chat's title, safe and in one line; "" while nothing is known of the chat."""
+    if not state.is_known:
+        return ""
     return inert_line(state.conversation.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
 
 

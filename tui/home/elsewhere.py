@@ -76,4 +76,4 @@ class Elsewhere:
             places.leave_room()
         else:
             await places.leave_for(None if places.home.screen is not None else places.show_rooms)
-        places.open_room(new.room.id, start=new.start)
+        places.open_room(new.room.id, start=new.start, known=new.room)

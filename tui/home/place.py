@@ -45,9 +45,9 @@ class HomePlace:
         if not isinstance(self._app.screen, HomeScreen):
             return
         if isinstance(item, RoomInfo):
-            self._places.open_room(item.id, start=start)
+            self._places.open_room(item.id, start=start, known=item)
         else:
-            self._places.open_chat(item.id)
+            self._places.open_chat(item.id, known=item)
 
     def ask(self, question: str) -> None:
         """Open a new chat, and ask its first question."""

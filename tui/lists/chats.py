@@ -72,9 +72,9 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
     class Opened(Message):
         """Posted when a chat was chosen, perhaps at one of its messages."""
 
-        def __init__(self, conversation_id: str, message_id: str = "") -> None:
+        def __init__(self, chat: ConversationInfo, message_id: str = "") -> None:
             super().__init__()
-            self.conversation_id = conversation_id
+            self.chat = chat
             self.message_id = message_id
 
     def __init__(
@@ -88,17 +88,17 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
     def action_open(self) -> None:
         chat = self.one_for("open")
         if chat is not None:
-            self.do(self._open(chat.id))
+            self.do(self._open(chat))
 
-    async def _open(self, conversation_id: str, message_id: str = "") -> None:
+    async def _open(self, chat: ConversationInfo, message_id: str = "") -> None:
         if message_id:
-            await self.acts.show_branch(conversation_id, message_id)
-        self.post_message(self.Opened(conversation_id, message_id))
+            await self.acts.show_branch(chat.id, message_id)
+        self.post_message(self.Opened(chat, message_id))
 
     def action_new(self) -> None:
         """Begin a chat, which is stored with its first question."""
         if self.can("new"):
-            self.do(self._open(NEW))
+            self.do(self._open(ConversationInfo(NEW)))
 
     def go_to_chat(self, chat: ConversationInfo) -> None:
         """Put the cursor on a chat, also on a new one; does nothing if the chat is not stored."""
@@ -130,4 +130,5 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
 
     def open_found(self, hit: Hit) -> None:
         self._list.go_to(hit.conversation_id)
-        self.do(self._open(hit.conversation_id, hit.message_id))
+        chat = self.listing.get(hit.conversation_id) or ConversationInfo(hit.conversation_id)
+        self.do(self._open(chat, hit.message_id))

@@ -49,9 +49,9 @@ class RoomsScreen(ListScreen[RoomInfo]):
     class Opened(Message):
         """Posted when a room was chosen, or a message in it; ``start`` for a new room that begins at once."""
 
-        def __init__(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
+        def __init__(self, room: RoomInfo, message_id: str = "", *, start: bool = False) -> None:
             super().__init__()
-            self.room_id = room_id
+            self.room = room
             self.message_id = message_id
             self.start = start
 
@@ -68,11 +68,12 @@ class RoomsScreen(ListScreen[RoomInfo]):
     def action_open(self) -> None:
         room = self.one_for("open")
         if room is not None:
-            self.post_message(self.Opened(room.id))
+            self.post_message(self.Opened(room))
 
     def open_found(self, hit: Hit) -> None:
         self._list.go_to(hit.conversation_id)
-        self.post_message(self.Opened(hit.conversation_id, hit.message_id))
+        room = self.listing.get(hit.conversation_id) or RoomInfo(hit.conversation_id)
+        self.post_message(self.Opened(room, hit.message_id))
 
     def action_new(self) -> None:
         if self.can("new"):
@@ -85,7 +86,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
         self._list.go_to(made.room.id)
         self.show_all()
         if made.start:
-            self.post_message(self.Opened(made.room.id, start=True))
+            self.post_message(self.Opened(made.room, start=True))
 
     def action_pause(self) -> None:
         room = self.one_for("pause")

@@ -224,7 +224,11 @@ class UsedText(NamedTuple):
 
 
 def used(state: ConversationState, spoken: int = 0) -> UsedText:
-    """Return the tokens and cost used, of their ceilings; until the server tells, the tokens ``spoken``."""
+    """Return the tokens and cost used, of their ceilings; until the server tells, the tokens ``spoken``.
+    Nothing while nothing is known.
+    """
+    if not state.is_known:
+        return UsedText()
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
     number = max(ledger.tokens, spoken)
     text = say_count("used.tokens", number)
@@ -270,7 +274,7 @@ def needs(ask: ToolAsk | None) -> str:
 def asking(state: ConversationState) -> str:
     """Return what the oldest call that asks needs of a person, with its sign; "" if none asks."""
     if not (spots := state.asking):
-        return ""
+        return f"{signs.PAUSED} {needs(None)}" if state.info.asks and not state.loaded else ""
     step = state.step(*spots[0])
     return f"{signs.PAUSED} {needs(step.ask if step is not None else None)}"
 

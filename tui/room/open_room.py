@@ -76,13 +76,13 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         if not panes.fits:
             async with self._fitting:
                 await panes.fit()
-            self.place.set_class(bool(self.state.agents), "-hidden")
-            panes.set_class(not self.state.agents, "-hidden")
         if not self._has_view and self.state.loaded and self.state.agents:
             self._has_view = True
             await panes.begin_in(timeline=self.begins_in_timeline)
         if self.state.loaded and not self.state.agents:
             self.place.update(texts.no_agents(key_of(self.host.screen, "room.settings")))
+        self.place.set_class(bool(self.state.agents), "-hidden")
+        panes.set_class(not self.state.agents, "-hidden")
         panes.take()
         if self.go_to and panes.fits:
             self._go_there(self.go_to)

@@ -201,18 +201,23 @@ class RoomPanes(Container):
     def show_headers(self) -> None:
         """Show in every header, and in the strip, what the agents are doing."""
         now = time.monotonic()
-        places = self._arrangement(self.size).places
+        for agent_id in self._panes:
+            if (agent := self._state.agents.get(agent_id)) is not None:
+                pace, is_thinking = self._paces[agent_id], agent.word == "thinking"
+                pace.look(now, agent.tokens, is_thinking=is_thinking, received=texts.received(agent))
+        if not self._is_timeline:
+            self._show_headers_at(self._arrangement(self.size).places)
+        self._strip.touch(at_once=True)
+
+    def _show_headers_at(self, places: Sequence[Region | None]) -> None:
+        now = time.monotonic()
         for (agent_id, pane), place in zip(self._panes.items(), places, strict=True):
             agent = self._state.agents.get(agent_id)
-            if agent is None:
-                continue
-            pace = self._paces[agent_id]
-            pace.look(now, agent.tokens, is_thinking=agent.word == "thinking", received=texts.received(agent))
-            if place is not None and not self._is_timeline:
+            if agent is not None and place is not None:
+                pace = self._paces[agent_id]
                 what = texts.doing(agent, self._state, pace.rate, pace.seconds(now))
                 told = texts.header(agent, what, place.width, pace.tokens)
                 pane.header(agent.name, texts.model(agent), told, agent.color)
-        self._strip.touch(at_once=True)
 
     def _summaries(self) -> Sequence[Summary]:
         """Return a line for each agent out of sight; those after the current one first if not all fit."""
@@ -249,6 +254,8 @@ class RoomPanes(Container):
         panes: list[Transcript] = [*self._panes.values()]
         if (timeline := self._shown_timeline) is not None:
             arrangement, panes = over_strip(len(panes), size.width, size.height), [timeline.transcript]
+        else:
+            self._show_headers_at(arrangement.places)  # no frame shows a pane without its name
         found: list[tuple[Widget, Region]] = []
         for pane, place in zip(panes, arrangement.places, strict=True):
             if place is not None and pane.is_attached:

@@ -61,8 +61,10 @@ class PendingRequests:
 
 def title(state: ConversationState) -> str:
     """Return the name that a person gave, and the task; a name that is the beginning of the task is left
-    out.
+    out. "" while nothing is known of the room.
     """
+    if not state.is_known:
+        return ""
     name, task = state.room.name.strip(), state.room.task.strip()
     names = [] if task.startswith(name.removesuffix("…")) else [name]
     told = " – ".join(filter(None, [*names, task])) or name or say("room.untitled")
@@ -118,6 +120,8 @@ def _with_key(name: str, key: str) -> str:
 
 def _link(state: ConversationState, seconds_left: int, key_now: KeyNow) -> str:
     match state.link.status:
+        case "connecting" if state.is_known and not state.loaded and not state.link.detail:
+            return ""  # what the list said holds
         case "ended" if state.room.status == "idle":
             detail = localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS))
             return f"{signs.WAITING} {detail or say('link.ended')}"
@@ -205,7 +209,7 @@ def hints(state: ConversationState, shown: RoomShown = RoomShown()) -> list[Hint
         return _writing_hints(state, shown)
     if shown.looking:
         return finding_hints(shown.looking)
-    return [_main_hint(state), *_reading_hints(state, shown)]
+    return [*_main_hint(state), *_reading_hints(state, shown)]
 
 
 def _reading_hints(state: ConversationState, shown: RoomShown) -> list[Hint]:
@@ -238,32 +242,35 @@ def _writing_hints(state: ConversationState, shown: RoomShown) -> list[Hint]:
     """Return what keys do in the composer, where letters are only letters."""
     other = "now" if shown.when == "next" else "next"
     may_cut = state.room.status == "running"
-    main = _main_hint(state)
-    has_pause = main.key == "p" and state.room.status != "completed"  # there, sending adds a round
+    is_completed = state.room.status == "completed"  # then sending adds a round
+    pause = [main for main in _main_hint(state) if main.key == "p" and not is_completed]
     return [
         Hint("enter", say("hint.send")),
         *([Hint("ctrl+n", say(f"hint.when.{other}"), 1)] if may_cut else []),
         Hint("alt+enter", say("hint.new_line"), 5),
         Hint("", say("hint.whisper"), 6),
-        *([Hint("ctrl+s", main.text, 3)] if has_pause else []),
+        *(Hint("ctrl+s", main.text, 3) for main in pause),
         Hint("esc", say("hint.back"), 1),
     ]
 
 
-def _main_hint(state: ConversationState) -> Hint:
+def _main_hint(state: ConversationState) -> list[Hint]:
+    """Return what the key that pauses and resumes does; nothing while the room is not loaded."""
     if state.link.status == "lost":
-        return Hint("c", say("hint.continue"))
+        return [Hint("c", say("hint.continue"))]
+    if not state.loaded and state.link.status != "ended":
+        return []
     match state.room.status:
         case "running":
-            return Hint("p", say("hint.pause"))
+            return [Hint("p", say("hint.pause"))]
         case "paused" | "completed" as status if state.ledger.is_used_up(state.room):
-            return Hint("e", say("hint.raise"), 0 if status == "paused" else 8)
+            return [Hint("e", say("hint.raise"), 0 if status == "paused" else 8)]
         case "paused" | "error":
-            return Hint("p", _resume_hint(state))
+            return [Hint("p", _resume_hint(state))]
         case "completed":
-            return Hint("p", say("hint.round"), 8)
+            return [Hint("p", say("hint.round"), 8)]
         case _:
-            return Hint("p", say("hint.start"))
+            return [Hint("p", say("hint.start"))]
 
 
 def _resume_hint(state: ConversationState) -> str:
