@@ -399,10 +399,13 @@ async def test_who_writes_to_the_room_is_not_asked_in_between_and_tab_leads_ther
         time.now += 5.0
         text = await screen.send(*asking())
         assert "tab answer" in next(row for row in text.splitlines() if "needs approval · make" in row)
+        assert "tab answer" in text.splitlines()[-1]
         assert "once" not in text
         await screen.press("y")
         assert (answers(screen), screen.app.room.composer.line.text) == ([], "hy")
-        assert (await screen.press("tab")).count("y once") == 1
+        text = await screen.press("tab")
+        assert text.count("y once") == 1
+        assert "tab read" in text.splitlines()[-1]
         time.now += 2.0
         await screen.press("y")
         assert answers(screen) == ["answer t1 step-1 once"]

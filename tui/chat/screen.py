@@ -163,6 +163,7 @@ class ChatScreen(LiveScreen):
         return texts.ChatShown(
             is_writing=composer.has_line_focus,
             is_choosing=composer.line.is_choosing,
+            has_ask=self._approvals.spot is not None,
             is_asking=self._approvals.has_bar_focus,
             looking=self._find_bar.looking,
             is_following=transcript.follow,

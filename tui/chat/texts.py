@@ -50,7 +50,8 @@ class ChatShown:
 
     is_writing: bool = True  # the line has the focus
     is_choosing: bool = False  # the completion list is open
-    is_asking: bool = False  # the bar with a question has the focus
+    has_ask: bool = False  # there is a bar with a question
+    is_asking: bool = False  # which has the focus
     looking: Looking = ""
     is_following: bool = True
     has_selection: bool = False
@@ -186,7 +187,7 @@ def _writing_hints(shown: ChatShown) -> list[Hint]:
         (True, "ctrl+l", "hint.model", 5),
         (True, "ctrl+e", "hint.editor", 6),
         (True, "ctrl+r", "hint.history", 6),
-        (True, "tab", "hint.read", 2),
+        (True, "tab", "hint.answer" if shown.has_ask else "hint.read", 2),
     )
 
 

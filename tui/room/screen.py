@@ -136,6 +136,8 @@ class RoomScreen(LiveScreen):
             self._panes.shown,
             looking=self._find_bar.looking,
             is_writing=self.composer.has_line_focus,
+            has_ask=self._approvals.spot is not None,
+            is_asking=self._approvals.has_bar_focus,
             is_choosing=self.composer.line.is_choosing,
             when=self.composer.when,
             can=frozenset(

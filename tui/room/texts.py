@@ -180,6 +180,8 @@ class RoomShown:
     has_selection: bool = False
     looking: Looking = ""
     is_writing: bool = False
+    has_ask: bool = False  # there is a bar with a question
+    is_asking: bool = False  # which has the focus
     is_choosing: bool = False  # what may be written is listed
     when: str = "next"  # the moment that is meant
     can: frozenset[str] = frozenset()  # of stop, skip, retry, continue, say: for the agent that keys act on
@@ -207,6 +209,8 @@ def hints(state: ConversationState, shown: RoomShown = RoomShown()) -> list[Hint
         return [Hint("y", say("hint.copy")), Hint("esc", say("hint.clear"), 1)]
     if shown.is_writing:
         return _writing_hints(state, shown)
+    if shown.is_asking:
+        return [Hint("tab", say("hint.read")), *_pause_anywhere(state)]
     if shown.looking:
         return finding_hints(shown.looking)
     return [*_main_hint(state), *_reading_hints(state, shown)]
@@ -242,16 +246,22 @@ def _writing_hints(state: ConversationState, shown: RoomShown) -> list[Hint]:
     """Return what keys do in the composer, where letters are only letters."""
     other = "now" if shown.when == "next" else "next"
     may_cut = state.room.status == "running"
-    is_completed = state.room.status == "completed"  # then sending adds a round
-    pause = [main for main in _main_hint(state) if main.key == "p" and not is_completed]
     return [
         Hint("enter", say("hint.send")),
+        *([Hint("tab", say("hint.answer"))] if shown.has_ask else []),
         *([Hint("ctrl+n", say(f"hint.when.{other}"), 1)] if may_cut else []),
         Hint("alt+enter", say("hint.new_line"), 5),
         Hint("", say("hint.whisper"), 6),
-        *(Hint("ctrl+s", main.text, 3) for main in pause),
+        *_pause_anywhere(state),
         Hint("esc", say("hint.back"), 1),
     ]
+
+
+def _pause_anywhere(state: ConversationState) -> list[Hint]:
+    """Return what ctrl+s does, where a letter is only a letter."""
+    if state.room.status == "completed":
+        return []  # sending adds a round
+    return [Hint("ctrl+s", main.text, 3) for main in _main_hint(state) if main.key == "p"]
 
 
 def _main_hint(state: ConversationState) -> list[Hint]:

@@ -49,7 +49,7 @@ class Board:
         self._show_panel(focus)
         self._show_place()
         self._show_card(shown)
-        self._lines.show_below(self._hints(focus))
+        self._lines.show_below(self._hints(focus, asks=bool(shown.asking)))
         return bool(status.pending)
 
     def show_levels(self, shown: texts.VoiceShown) -> None:
@@ -94,12 +94,14 @@ class Board:
         self.card.set_class(card.is_failure, "-failure")
         self.card.update(Content("\n").join(filter(None, (Content(card.text), keys))))
 
-    def _hints(self, focus: Focus) -> list[Hint]:
+    def _hints(self, focus: Focus, *, asks: bool) -> list[Hint]:
         if focus == "choices":
             return choosing_hints()
         if focus == "line":
             sends = "hint.send_when_ready" if self._run.is_starting else "hint.send"
-            return [Hint("enter", say(sends), 0), Hint("esc", say("hint.back"), 1)]
+            return possible(
+                (True, "enter", sends, 0), (asks, "tab", "hint.answer", 0), (True, "esc", "hint.back", 1)
+            )
         if focus in ("find", "go_to", "found"):
             return finding_hints(focus)
         return possible(
