@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.layout import PaintedLine, strips_in
+
+if TYPE_CHECKING:  # for the first frame
+    from textual.widgets import OptionList
 
 
 def is_shown(widget: Widget) -> bool:
@@ -18,6 +25,24 @@ def is_shown(widget: Widget) -> bool:
         return False
     above = stack[stack.index(widget.screen) + 1 :]
     return all(screen.styles.background.a < 1 for screen in above)
+
+
+def plain_on_cursor(strip: Strip, shown: OptionList) -> Strip:
+    """Return a row of a list; muted words of the cursor's are plain: they could not be read on its ground."""
+    cursor = shown.get_component_rich_style("option-list--option-highlighted")
+    muted = shown.app.theme_variables["text-muted"]
+
+    def is_lost(style: Style) -> bool:
+        if style.color is None or style.color.triplet is None:
+            return False
+        return style.bgcolor == cursor.bgcolor and style.color.triplet.hex == muted.lower()
+
+    plain = Style(color=cursor.color)
+    parts = [
+        Segment(part.text, part.style + plain) if part.style and is_lost(part.style) else part
+        for part in strip
+    ]
+    return Strip(parts, strip.cell_length)
 
 
 class PaintedRows(Widget):

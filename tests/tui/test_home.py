@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rich.style import Style
 from textual import events
 from textual.geometry import Offset
 from textual.screen import Screen
@@ -290,6 +291,27 @@ async def test_a_room_that_is_made_in_a_room_or_a_chat_is_opened_instead(
         assert seen.rooms.made[0]["task"] == "Tea"
         await seen.press("escape")
         await seen.at(HomeScreen)
+
+
+async def test_a_placeholder_does_not_look_typed(tmp_path: Path) -> None:
+    async with home(tmp_path, [room(1)]) as seen:
+        asks = await _style_of(seen, "What should they talk about?")
+        await seen.key("l")
+        await seen.at(RoomsScreen)
+        await seen.press("slash")
+        filters = await _style_of(seen, say("rooms.filter"))
+        assert asks.italic
+        assert filters.italic
+
+
+async def _style_of(seen: Home, words: str) -> Style:
+    """Return the style of what is shown of these words after their first letter, where the cursor may be."""
+    await seen.until(words)
+    strips = seen.app.screen._compositor.render_strips(seen.app.size)
+    parts = [part for strip in strips for part in strip if part.text.strip() and part.text.strip() in words]
+    style = max(parts, key=lambda part: len(part.text)).style
+    assert style is not None
+    return style
 
 
 async def test_a_room_opens_with_what_its_row_knew(tmp_path: Path) -> None:

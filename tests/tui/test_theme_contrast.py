@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from rich.color import Color as RichColor
 from rich.style import Style
+from textual.command import SimpleProvider
 from textual.pilot import Pilot
 from textual.theme import Theme
 from textual.widgets import OptionList
@@ -21,6 +22,7 @@ from tests.tui.terminal_palettes import DARK, LIGHT, ON_DARK, ON_LIGHT, Palette
 from tests.tui.theme_scene import Dialog, Scene
 from tests.widgets.apps import CountingDriver
 from tui import themes
+from tui.keys.palette import GroupedPalette
 from tui.screens.theme_picker import ThemeScreen, wear
 from widgets import ink
 from widgets.color import LEAST_CONTRAST, contrast
@@ -146,7 +148,9 @@ async def everything(theme: Theme, config: Path) -> set[tuple[str, Style]]:
         await pilot.pause()
         texts |= written(app, ".dialog")
         app.pop_screen()
-        app.search_commands([("Zoom", app.bell, "z"), ("Help", app.bell, "?"), ("Quit", app.bell, "q")])
+        rows: Any = [("Zoom", app.bell, "z"), ("Help", app.bell, "?"), ("Quit", app.bell, "q")]
+        provider: Any = SimpleProvider(app.screen, rows)
+        app.push_screen(GroupedPalette([provider]))
         # It looks for commands in its own time.
         while not any(found.option_count for found in app.screen.query(OptionList)):
             await pilot.pause()

@@ -99,6 +99,17 @@ def test_every_colour_of_words_can_be_read_on_every_surface(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COLOURED)
+def test_muted_words_are_weaker_than_others_as_far_as_they_can_be_read(name: str) -> None:
+    theme, found = load(name), load(name).variables
+    least = float(found[LEAST_CONTRAST])
+    for word, surface in product(("muted", "dim"), (theme.background, theme.panel)):
+        muted = contrast(rgb(found[f"text-{word}"]), rgb(surface or ""))
+        plain = contrast(rgb(theme.foreground or ""), rgb(surface or ""))
+        assert muted < plain
+        assert plain > 1.15 * muted or muted < 1.3 * least, (word, surface, plain, muted)
+
+
+@pytest.mark.parametrize("name", COLOURED)
 def test_failure_is_red_and_the_focus_is_not(name: str) -> None:
     theme = load(name)
     red, green, blue = rgb(theme.error or "")

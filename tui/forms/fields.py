@@ -14,6 +14,7 @@ from textual.containers import Horizontal, VerticalGroup
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
@@ -22,6 +23,7 @@ from agent_tui.model.inert import inert, inert_line
 from agent_tui.model.settings import Setting
 from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
+from widgets.painted import plain_on_cursor
 from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK
 
 MAX_LINE_CHARACTERS = 400
@@ -191,6 +193,9 @@ class Marking(OptionList):
         *LIST_BINDINGS,
         Binding("space", "select", "Mark or unmark", id="form.mark", show=False),
     ]
+
+    def render_line(self, y: int) -> Strip:
+        return plain_on_cursor(super().render_line(y), self)
 
     def show(self, rows: Iterable[Content | str], disabled: Iterable[Content] = ()) -> None:
         """Show these rows, and below them those that cannot be marked; the cursor stays where it was."""

@@ -25,6 +25,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.markup import escape
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widgets import LoadingIndicator
 from textual.widgets.option_list import Option
 
@@ -38,6 +39,7 @@ from tui.keys.words import ALSO
 from tui.live.drafts import read_json, write_kept
 from tui.screens.words import say
 from widgets.fuzzy import BEGINNING, SCATTERED, WORD, FuzzyMatch, match
+from widgets.painted import plain_on_cursor
 from widgets.signs import is_ascii
 
 if TYPE_CHECKING:
@@ -175,6 +177,9 @@ class GroupedRow(DiscoveryHit):
 
 class GroupedList(CommandList):
     """The palette's list with a heading, which cannot be chosen, above each group."""
+
+    def render_line(self, y: int) -> Strip:
+        return plain_on_cursor(super().render_line(y), self)
 
     def add_options(self, new_options: Iterable[Any]) -> GroupedList:
         """Add rows, each group under its heading."""
