@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.rooms_listed import room
-from tui.lists.rooms_texts import pause_text, state
+from tui.lists.rooms_texts import ROUND_CELLS, pause_text, state
 from tui.lists.search import snippet_of
-from tui.lists.texts import NO_MARK, last_words
+from tui.lists.texts import NO_MARK, form_of, last_words
 
 TABLE = "| when | what |\n| --- | :---: |\n| today | the cart leaves **the** session |"
 
@@ -41,3 +41,18 @@ def test_a_room_that_a_person_paused_says_so_unless_it_says_who_was_cut() -> Non
 @pytest.mark.parametrize(("reason", "ink"), [("error", "failed"), ("pause", "plain")])
 def test_a_room_that_a_failure_paused_is_red(reason: str, ink: str) -> None:
     assert [piece.ink for piece in state(room(1, interrupted=reason), NO_MARK, 40)] == [ink]
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "columns"),
+    [
+        (10, 10, (42, 42)),  # short names and states: side by side
+        (60, 10, (60, 24)),  # a long name takes what the states leave
+        (99, 10, (74, 10)),
+        (99, 99, (42, 42)),  # of two that are too long each has half
+        (20, 99, (42, 42)),
+    ],
+)
+def test_a_long_name_gets_what_the_states_leave(name: int, state: int, columns: tuple[int, int]) -> None:
+    shape = form_of(124, ROUND_CELLS, has_cost=False, name=name, state=state)
+    assert (shape.name, shape.state) == columns

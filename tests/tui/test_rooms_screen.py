@@ -438,3 +438,11 @@ async def test_no_size_breaks_it(tmp_path: Path, size: tuple[int, int]) -> None:
     async with listed(tmp_path, *rooms, size=size) as seen:
         await seen.press("down", "end", "home")
         assert seen.cursor == "r1"
+
+
+async def test_a_long_name_is_whole_where_the_states_leave_it_room(tmp_path: Path) -> None:
+    task = "Should we move the whole of our billing to the new provider?"
+    rooms = room(1, name=task), room(2, interrupted="pause")
+    async with listed(tmp_path, *rooms, size=(130, 16)) as seen:
+        assert task in seen.now
+        assert task not in await seen.resize(90, 16)

@@ -50,11 +50,17 @@ def _row(item: Conversation, shape: ColumnWidths, age: str, mark: ItemMark = NO_
     return chats_texts.row(replace(item, model=what), shape, age, mark)
 
 
+def _state_cells(item: Conversation, mark: ItemMark) -> int:
+    if isinstance(item, RoomInfo):
+        return rooms_texts.state_cells(item, mark)
+    return chats_texts.state_cells(item, mark)
+
+
 class Recent:
     """The newest rooms and chats, as they are shown, without those for which ``is_deleted``."""
 
     def __init__(self, is_deleted: Callable[[str], bool]) -> None:
-        kind: ListKind[Any] = ListKind(_name, _words, _rank, EXTRA_CELLS, _row)
+        kind: ListKind[Any] = ListKind(_name, _words, _rank, EXTRA_CELLS, _row, _state_cells)
         self.listing: Listing[Any] = Listing(kind)
         self.listing.arrange(sort="status")
         self._known: dict[str, Conversation] = {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rich.cells import cell_len
+
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from tui.lists.listing import MAX_NAME_CHARACTERS, ListKind
@@ -95,6 +97,11 @@ def state(chat: ConversationInfo, mark: ItemMark) -> Piece:
     return Piece(say("list.words", words=words) if words else say("chats.idle"), "dim")
 
 
+def state_cells(chat: ConversationInfo, mark: ItemMark) -> int:
+    """Return how many cells its state needs."""
+    return cell_len(state(chat, mark).text)
+
+
 def preview(chat: ConversationInfo) -> list[PreviewText]:
     """Return more about a chat: its model, its folder, its state and its last words."""
     return [
@@ -107,7 +114,7 @@ def preview(chat: ConversationInfo) -> list[PreviewText]:
     ]
 
 
-CHATS: Final = ListKind(title_of, words_of, rank_of, MODEL_CELLS, row, preview)
+CHATS: Final = ListKind(title_of, words_of, rank_of, MODEL_CELLS, row, state_cells, preview)
 
 HINTS: Final = (
     ListHint("chats.open", "open", 0),

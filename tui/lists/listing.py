@@ -30,6 +30,7 @@ class ListKind(Generic[T]):
     rank_of: Callable[[T], int]  # the sort key of its status
     extra_cells: tuple[int, int, int, int]  # of the column after the name, see ``form_of``
     row: Callable[[T, ColumnWidths, str, ItemMark], list[Piece]]  # what the row shows, given its age
+    state_cells: Callable[[T, ItemMark], int]  # how many its state needs
     preview: Callable[[T], list[PreviewText]] = lambda _item: []  # the preview of the row under the cursor
 
 

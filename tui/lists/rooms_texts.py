@@ -108,6 +108,11 @@ def state(room: RoomInfo, mark: ItemMark, cells: int) -> list[Piece]:
             return _last_words(room)
 
 
+def state_cells(room: RoomInfo, mark: ItemMark) -> int:
+    """Return how many cells its state needs."""
+    return sum(cell_len(piece.text) for piece in state(room, mark, STATE_CELLS))
+
+
 def pause_text(room: RoomInfo) -> str:
     """Return why a room is not running: who was interrupted, or what stopped it."""
     reason = inert_line(room.interrupted, MAX_AGENT_CHARACTERS)
@@ -225,7 +230,7 @@ def _all(rooms: Iterable[RoomInfo]) -> str:
     return "pause_all" if is_running else "resume_all"
 
 
-ROOMS: Final = ListKind(name_of, words_of, rank_of, ROUND_CELLS, row, preview)
+ROOMS: Final = ListKind(name_of, words_of, rank_of, ROUND_CELLS, row, state_cells, preview)
 
 HINTS: Final = (
     ListHint("rooms.open", "open", 0),

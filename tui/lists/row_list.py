@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Final, Generic, NamedTuple
 
+from rich.cells import cell_len
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual import events
@@ -108,6 +109,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         self._place = 0  # where it was last
         self._top = 0  # the first visible row
         self._has_cost = False
+        self._name_cells = self._state_cells = 0  # that the longest need, since the list has this width
         self.shape = form_of(0, listing.kind.extra_cells, has_cost=False)
         self._seen: list[_Seen[T] | None] = []
         self._lines: list[PaintedLine] = []
@@ -185,6 +187,7 @@ class RowList(Widget, Generic[T], can_focus=True):
 
     def _paint_anew(self) -> None:
         self._painters = None  # they paint as wide as the list was
+        self._name_cells = self._state_cells = 0
         self._keep_cursor()
         self._painted_for = self.outer_size
         self._paint()
@@ -203,10 +206,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         if self._painters is None:
             self._painters = self._painter(self.rich_style), self._painter(self._cursor_style())
             self._seen = []
-        self._has_cost = self._has_cost or any(
-            self._listing[place].item.cost for place in range(self._top, self._last(height))
-        )
-        shape = form_of(width, self._listing.kind.extra_cells, has_cost=self._has_cost)
+        shape = self._shaped(width, height)
         if shape != self.shape:
             self.shape = shape
             self.post_message(self.Shaped())
@@ -222,6 +222,24 @@ class RowList(Widget, Generic[T], can_focus=True):
                 changed.append(y)
         return changed
 
+    def _shaped(self, width: int, height: int) -> ColumnWidths:
+        """Return the columns that the rows shown, and those that were shown at this width, need."""
+        kind = self._listing.kind
+        for place in range(self._top, self._last(height)):
+            item = self._listing[place].item
+            mark = self._mark_of(item)
+            self._has_cost = self._has_cost or bool(item.cost)
+            self._name_cells = max(self._name_cells, cell_len(f"{kind.name_of(item)} {mark.short}".rstrip()))
+            self._state_cells = max(self._state_cells, kind.state_cells(item, mark))
+        needed = {"name": self._name_cells, "state": self._state_cells}
+        return form_of(width, kind.extra_cells, has_cost=self._has_cost, **needed)
+
+    def _mark_of(self, item: T) -> ItemMark:
+        mark = self._marks.get(item.id, NO_MARK)
+        if self._listing.is_namesake(item):
+            return replace(mark, short=inert_line(item.id[:SHORT_ID_CHARACTERS]))
+        return mark
+
     def _last(self, height: int) -> int:
         return min(len(self._listing), self._top + height)
 
@@ -231,10 +249,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         entry = self._listing[place]
         item = entry.item
         age = age_text(now if item.status == "running" else entry.moment, now)
-        mark = self._marks.get(item.id, NO_MARK)
-        if self._listing.is_namesake(item):
-            mark = replace(mark, short=inert_line(item.id[:SHORT_ID_CHARACTERS]))
-        return _Seen(item, mark, age, item.id == self._cursor, shape)
+        return _Seen(item, self._mark_of(item), age, item.id == self._cursor, shape)
 
     def _painter(self, base: Style) -> Painter:
         width = self.outer_size.width

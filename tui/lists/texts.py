@@ -22,6 +22,7 @@ GAP: Final = 2
 TOKEN_CELLS: Final = 6  # at least "1.25M"; the heading may need more
 AGE_CELLS: Final = 10  # "59 min ago", for the same reason
 MARGIN: Final = 1  # at the right, like the lines above and below
+NAME_CELLS: Final = 44  # of the column of names, as far as none needs more
 HEAD_CELLS: Final = 4  # the cursor mark and the sign of the status
 
 
@@ -122,9 +123,12 @@ class Use:
     age: str
 
 
-def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool) -> ColumnWidths:
+def form_of(
+    row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool, name: int = 0, state: int = 0
+) -> ColumnWidths:
     """Return the columns for rows with so many cells; ``extra`` are the widths of the extra column from the
-    widest rows to the narrowest.
+    widest rows to the narrowest. ``name`` and ``state`` are the cells that the longest of these need: a long
+    name gets what the states leave, who get half if they need it.
     """
     left = row_cells - HEAD_CELLS - MARGIN
     used = max(TOKEN_CELLS, cell_len(say("list.column.tokens")), cell_len(tokens(1_250_000)))
@@ -141,7 +145,7 @@ def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool)
         return ColumnWidths(max(1, left), 0, 0, 0, 0, 0)
     widths = [cells for cells in (fixed.extra, fixed.tokens, fixed.cost, fixed.age) if cells]
     rest = left - sum(widths) - GAP * (len(widths) + 1)
-    name = max(12, min(44, rest // 2))
+    name = max(12, min(NAME_CELLS, rest // 2), min(name, rest - min(state, rest // 2)))
     return ColumnWidths(name, fixed.extra, rest - name, fixed.tokens, fixed.cost, fixed.age)
 
 
