@@ -106,3 +106,13 @@ async def test_what_is_typed_in_one_burst_behind_the_key_that_opens_a_line_stand
         assert isinstance(seen.app.focused, Input)
         assert seen.app.focused.value == "pause zoom"
         assert seen.link.calls.asked == []
+
+
+async def test_in_a_small_terminal_wide_dialogs_leave_nothing_of_the_screen_beside_them(
+    tmp_path: Path,
+) -> None:
+    async with opened_app(tmp_path, size=(80, 24)) as seen:
+        for key in ("e", "question_mark"):
+            await seen.press(key)
+            assert seen.app.screen.query_one(".dialog").region.width == 80
+            await seen.press("escape")

@@ -90,6 +90,11 @@ def fill(shown: SetupScreen, **lines: str) -> None:
         shown.query_one(f"#{name}", Line).value = text
 
 
+async def test_in_a_small_terminal_nothing_of_the_screen_below_is_seen_beside_it(tmp_path: Path) -> None:
+    async with screen(tmp_path / "config.toml") as (_, shown, _):
+        assert shown.query_one("#setup").region.width == 80
+
+
 async def test_an_endpoint_is_tested_a_model_chosen_and_both_are_saved_behind_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
