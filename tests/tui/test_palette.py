@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from textual.command import CommandInput
 
 from agent_tui.model import events as ev
 from agent_tui.model.events import RoomInfo
@@ -154,6 +155,11 @@ async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path
         ("export", "Save the room to a file"),
         ("rename", "Room settings"),
         ("ящщь", "Zoom the pane in or out"),  # "zoom" in the Russian layout
+        ("setup", "Connect a model"),
+        ("speech", "Talk in a voice room"),
+        ("version", "Show the keys"),
+        ("delete", "Switch between rooms and chats"),
+        ("until", "no matches"),
         ("qqq", "no matches"),
     ],
 )
@@ -203,6 +209,28 @@ async def test_commands_stand_under_headings_until_something_is_typed(tmp_path: 
         assert re.search(r"  Used most\b.*\n.*  Switch to the timeline and back .*\n.*\n.*  Room\b", text)
         assert "Zoom the pane" in await seen.press(*"zoom")
         assert headings(seen) == []
+
+
+async def test_what_only_moves_is_found_by_typing_alone(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 120)) as seen:
+        text = await seen.press("ctrl+p")
+        assert "Zoom the pane" in text
+        assert "Half a page up" not in text
+        assert "Next pane" not in text
+        assert "Half a page up" in await seen.press(*"half")
+
+
+async def test_in_a_small_terminal_its_line_takes_one_row_and_its_list_leaves_the_last_one(
+    tmp_path: Path,
+) -> None:
+    async with opened_app(tmp_path, size=(80, 24)) as seen:
+        before = seen.now.splitlines()[-1]
+        await seen.press("ctrl+p")
+        line, rows = seen.app.screen.query_one(CommandInput).region, seen.app.screen.query_one(GroupedList)
+        assert (line.height, rows.region.width) == (1, 80)
+        assert rows.region.y - line.bottom <= 1
+        assert rows.region.bottom < 24
+        assert seen.now.splitlines()[-1] == before
 
 
 async def test_the_mark_is_never_on_a_heading(tmp_path: Path) -> None:

@@ -51,8 +51,15 @@ MOST_USED: Final = 200  # actions that are counted
 MOST_SHOWN_FIRST: Final = 5  # commands above all groups, those that were chosen most
 MOST_COUNTED: Final = 1_000  # above this all counts are halved, so that habits can change
 WIDEST: Final = 4  # a text may be this many times longer than the letters that were typed and found in it
-CELLS: Final = 76  # of the dialog (app.tcss), as far as the terminal has them
+CELLS: Final = 90  # of the dialog (app.tcss), as far as the terminal has them
 EDGES: Final = 6  # cells of a row that are not used for words: padding and the scroll bar
+MOVES: Final = frozenset(  # actions of any scope that only move the focus, the cursor or what is shown
+    (
+        *("up", "down", "page_up", "page_down", "half_up", "half_down", "first", "last"),
+        *("next", "previous", "next.arrow", "previous.arrow", "next_message", "previous_message"),
+        *("rows", "leave_line"),
+    )
+)
 HIT: Final = "bold underline"
 MUTED: Final = "$text-muted"
 HEADING: Final = "$text-muted not bold"
@@ -88,7 +95,7 @@ class UseCounts:
 class PaletteRow(NamedTuple):
     """A row of the palette; ``also`` are synonyms, ``english`` those and the words of its title in English,
     ``used`` says how often it was chosen, ``group`` is the heading above it while nothing is typed, ``own``
-    the part of a title by which it differs from those of many other rows.
+    the part of a title by which it differs from those of many other rows; ``moves``: see ``MOVES``.
     """
 
     title: str
@@ -100,6 +107,7 @@ class PaletteRow(NamedTuple):
     is_greyed: bool = False
     group: str = ""
     own: str = ""
+    moves: bool = False
 
 
 class Palette:
@@ -149,7 +157,10 @@ class Palette:
                 do, group = partial(self._do, offer), say(f"help.group.{offer.group}")
                 does = offer.description
                 is_greyed = bool(offer.reason)
-                row = PaletteRow(does, line, do, tuple(also), tuple(english), used, is_greyed, group)
+                moves = any(one.partition(".")[2] in MOVES for one in offer.ids)
+                row = PaletteRow(
+                    does, line, do, tuple(also), tuple(english), used, is_greyed, group, moves=moves
+                )
                 found.append(row)
         return found
 
@@ -240,6 +251,8 @@ class Actions(Provider):
 
     async def discover(self) -> Hits:
         for entry in self._rows():
+            if entry.moves:
+                continue  # who looks for it types it
             shown, below = self._row(entry)
             yield GroupedRow(shown, entry.do, entry.title, below or None, entry.group)
 
