@@ -260,10 +260,26 @@ async def test_a_rule_for_a_file_says_that_anything_may_be_written_into_it() -> 
     ask = ev.ToolAsk("write_file a", "-x\n+y", "diff", "write_file(a)", "/code/x")
     async with opened(message("q1", "Look.")) as chat:
         text = await asking(chat, ask)
-        assert "What a saved rule would allow: write_file(a) (this file, whatever is written to it," in text
+        assert "c all changes to this file, this conversation" in text
+        assert "rule" not in text
         text = await chat.press("a")
         assert "write_file(a)" in text
         assert "this file, whatever is written to it, in /code/x only" in text
+
+
+@pytest.mark.parametrize("pattern", ["write_file(b)", "patch_file(a)", "write_file([a])", "write_file(a*)"])
+async def test_a_rule_for_another_file_than_the_one_in_question_is_shown(pattern: str) -> None:
+    ask = ev.ToolAsk("write_file a", "-x\n+y", "diff", pattern, "/code/x")
+    async with opened(message("q1", "Look.")) as chat:
+        text = await asking(chat, ask)
+        assert f"What a saved rule would allow: {pattern}" in text
+        assert "all changes" not in text
+
+
+async def test_the_bar_says_once_which_file_a_tool_would_change() -> None:
+    ask = ev.ToolAsk("look a.txt", "-x\n+y", "diff")
+    async with opened(message("q1", "Look.")) as chat:
+        assert "look needs approval · a.txt" in await asking(chat, ask)
 
 
 @pytest.mark.parametrize(

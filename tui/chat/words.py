@@ -86,6 +86,7 @@ CHAT: Final[dict[str, str]] = {
     # being asked
     "ask.once": "once",
     "ask.conversation": "this conversation",
+    "ask.conversation.file": "all changes to this file, this conversation",
     "ask.always": "always…",
     "ask.deny": "no, because…",
     "ask.whole": "show all",

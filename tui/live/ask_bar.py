@@ -124,7 +124,11 @@ class AskBar(StatusLine, can_focus=True):
                 right.append(Part(say("ask.whole"), 1, self._key("whole")))
         else:
             right = [Part(say("hint.answer"), 0, self._way_here)]
-        call = Part(visible_line(ask.call, MAX_CALL_CHARACTERS), 5)  # it is in the transcript, too
+        tool, _, about = ask.call.partition(" ")
+        told = (
+            about if name.rpartition(" ")[2] == tool else ask.call
+        )  # a file tool's call begins with its name
+        call = Part(visible_line(told, MAX_CALL_CHARACTERS), 5)  # it is in the transcript, too
         self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
 
     def _key(self, act: str) -> str:

@@ -140,18 +140,30 @@ def asking_body(
 def _call_pieces(ask: ToolAsk, limit: str | None) -> list[str]:
     """Return what a call would do, and the rules that are about it."""
     call, preview = visible(ask.call), visible(ask.preview)
-    pieces = [say("ask.allow"), fenced(call, limit=limit)]
+    allows_file = _allows_file(ask)
+    pieces = [fenced(call, limit=limit)]
+    if not allows_file:  # else it is clear from the row above and the keys below
+        pieces.insert(0, say("ask.allow"))
     if preview.strip() and not call.strip().endswith(preview.strip()):
         is_diff = ask.preview_type == "diff"
         shown = preview if is_diff else _WHERE.sub(_where, preview)
         pieces.append(diff_body(shown, call, limit) if is_diff else fenced(shown, limit=limit))
     is_file = ask.pattern.partition("(")[0] in WRITING_TOOLS
-    if ask.pattern and (is_file or not is_exact(ask.pattern, ask.folder)):
+    if ask.pattern and not allows_file and (is_file or not is_exact(ask.pattern, ask.folder)):
         rule, reach = kept_rule(ask)
         pieces.append(escaped(say("ask.rule", rule=rule, reach=reach)))
     if ask.suspended:
         pieces.append(escaped(say("ask.suspended", pattern=visible_line(ask.suspended))))
     return pieces
+
+
+def _allows_file(ask: ToolAsk) -> bool:
+    """Whether a rule would allow every change of the file in question, as the key for the conversation says,
+    and nothing else.
+    """
+    tool, _, file = ask.call.partition(" ")
+    is_about_it = tool in WRITING_TOOLS and spelled_out(ask.pattern) == f"{tool}({file})"
+    return is_about_it and is_exact(ask.pattern, ask.folder)
 
 
 def _where(found: re.Match[str]) -> str:
@@ -204,4 +216,5 @@ def answers(ask: ToolAsk) -> dict[str, str]:
     if ask.form is not None:
         return {"once": say("ask.fill_in"), "deny": say("ask.decline")}
     kept = ("conversation", "always") if ask.pattern else ()
-    return {act: say(f"ask.{act}") for act in ("once", *kept, "deny")}
+    file = {"conversation": say("ask.conversation.file")} if _allows_file(ask) else {}
+    return {act: say(f"ask.{act}") for act in ("once", *kept, "deny")} | file
