@@ -23,6 +23,7 @@ from widgets.wrap import wrap
 CODE_BAR: Final = "│ "
 CODE_GOES_ON: Final = "↳ "  # instead of the bar: the row continues the line above
 RULE_SIGN: Final = "─"
+PROSE_CELLS: Final = 110  # of a row of words, at most: the eye does not find the next line of a longer one
 _CLOSING_SIGNS: Final = re.compile(r"(?:^|[ \t]+)#+$")
 
 
@@ -46,21 +47,23 @@ def lay_out(
 
 def estimate(block: Block, width: int) -> int:
     """Return about how many rows ``lay_out`` would return, without looking at the text."""
+    is_prose = block.kind not in ("code", "table")
     room = max(1, width - len(block.rest))
-    rows = (block.end - block.start) // room + 1
-    if block.kind in ("code", "table"):
+    rows = (block.end - block.start) // (min(room, PROSE_CELLS) if is_prose else room) + 1
+    if not is_prose:
         rows = max(rows if block.lines == 1 else 0, block.lines) + bool(block.label)
     return rows + (block.gap is not None)
 
 
 def _body(block: Block, text: str, width: int, is_open: bool, links: Links) -> list[Row]:
+    prose = min(width, PROSE_CELLS)
     match block.kind:
         case "paragraph":
             ink = QUOTE if any(part.is_quote for part in block.path) else PLAIN
             words = _joined(content_lines(text, block.path))
-            return wrap(parse(words, ink, is_open=is_open, links=links), width)
+            return wrap(parse(words, ink, is_open=is_open, links=links), prose)
         case "heading":
-            return wrap(parse(_heading(block, text), HEADING | STRONG, is_open=is_open, links=links), width)
+            return wrap(parse(_heading(block, text), HEADING | STRONG, is_open=is_open, links=links), prose)
         case "code":
             return _code(block, text, width, is_open)
         case "table":
@@ -75,9 +78,9 @@ def _body(block: Block, text: str, width: int, is_open: bool, links: Links) -> l
         case "step":
             return [head_row(block.label, block.summary, width, is_folded=block.is_folded)]
         case "note":
-            return wrap([(block.label, DIM)], width)
+            return wrap([(block.label, DIM)], prose)
         case "failure":
-            return wrap([(block.label, FAILED)], width)
+            return wrap([(block.label, FAILED)], prose)
 
 
 def _clipped(prefix: str, width: int) -> str:

@@ -11,7 +11,7 @@ from agent_tui.model.inert import inert, inert_line
 from widgets.ink import Row
 from widgets.layout import PLAIN_TONE, Layout, Tone
 from widgets.markdown.blocks import Block, Kind, PackedBlocks
-from widgets.markdown.rows import estimate, lay_out
+from widgets.markdown.rows import PROSE_CELLS, estimate, lay_out
 from widgets.markdown.splitter import Splitter
 from widgets.transcript.heights import Heights
 
@@ -432,4 +432,4 @@ def _title(title: str) -> Block:
 
 def _about(characters: int, lines: int, width: int) -> int:
     """Return the estimated rows of a text."""
-    return characters // width + lines * 3 // 4
+    return characters // min(width, PROSE_CELLS) + lines * 3 // 4

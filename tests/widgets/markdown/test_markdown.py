@@ -21,6 +21,8 @@ from widgets.ink import (
     Row,
     text_of,
 )
+from widgets.markdown.rows import PROSE_CELLS, estimate, lay_out
+from widgets.markdown.splitter import Splitter
 
 
 def test_a_paragraph_is_joined_and_wrapped() -> None:
@@ -252,3 +254,20 @@ def test_a_text_looks_right_at_every_moment_of_its_growth(text: str, expected: l
 def test_a_sign_that_stayed_alone_is_shown_when_the_message_ends() -> None:
     assert shown("The answer is\n42") == ["The answer is 42"]
     assert shown("a **b") == ["a **b"]
+
+
+def test_words_never_run_over_more_than_can_be_read_and_code_and_tables_have_all_of_it() -> None:
+    words = " ".join(["word"] * 60)
+    for before in ("", "# ", "- ", "> ", "1. - > "):
+        rows = shown(before + words, 200)
+        assert len(rows) == 3, before
+        assert max(map(cell_len, rows)) <= PROSE_CELLS + 12
+    code = "x" * 180
+    assert shown(f"```\n{code}\n```", 200)[-1].endswith(code)
+    assert cell_len(shown(f"| {code} | b |\n|---|---|\n| c | d |", 200)[0]) > 180
+
+
+def test_the_height_of_prose_is_estimated_at_the_width_it_has() -> None:
+    splitter, text = Splitter(), "word " * 400
+    (block,) = [*splitter.feed(text), *splitter.finish()]
+    assert abs(estimate(block, 220) - len(lay_out(block, text, 220))) <= 1

@@ -255,6 +255,23 @@ async def test_a_selection_can_be_seen_without_colours(monkeypatch: pytest.Monke
         assert [text for text, style, _ in strip if style and style.reverse] == ["some"]
 
 
+async def test_on_a_wide_screen_words_are_selected_where_they_stand_and_beside_them_their_rows() -> None:
+    words = [f"word{number}" for number in range(60)]
+    pane, hand = a_pane(" ".join(words))
+    async with Reader(pane).run_test(size=(200, 8)) as pilot:
+        hand.turn_until_clean()
+        first, second, *_ = [row.strip() for row in screen_of(pane) if "word" in row]
+        assert len(first) <= 110
+        at = next(y for y, row in enumerate(screen_of(pane)) if second in row)
+        await Mouse(pilot, pane, hand).drag((1, at), (190, at))
+        assert pane.reader.selected_text() == second
+        await Mouse(pilot, pane, hand).drag((190, at - 1), (1 + len(second.split()[0]) - 1, at))
+        assert pane.reader.selected_text().strip() == second.split()[0]
+        pane.reader.find("word59")
+        hand.turn_until_clean()
+        assert any("word59" in row for row in screen_of(pane))
+
+
 async def test_clearing_the_pane_clears_the_selection() -> None:
     pane, hand = a_pane("some words")
     async with Reader(pane).run_test(size=(30, 5)) as pilot:
