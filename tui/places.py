@@ -303,11 +303,12 @@ class Places:
     async def leave_for(self, show: Callable[[], None] | None) -> None:
         """Close every screen except the first, and show something else."""
         await self._hang_up()
-        while len(self._app.screen_stack) > 1 and not isinstance(self._app.screen, HomeScreen):
-            await self._app.pop_screen()
-        self._app.garbage.screen_gone()
-        if show is not None:
-            show()
+        with self._app.batch_update():  # what is below is not what was asked for
+            while len(self._app.screen_stack) > 1 and not isinstance(self._app.screen, HomeScreen):
+                await self._app.pop_screen()
+            self._app.garbage.screen_gone()
+            if show is not None:
+                show()
 
     def is_deleted(self, item_id: str) -> bool:
         """Whether a room or chat was deleted in a list. (The server is told later.)"""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS: Final = 32_000
 MOST_ROWS: Final = 6
+CURSOR_CELLS: Final = 1  # right of the text
 SPACES_OF_A_TAB: Final = "    "
 AT: Final = "@"
 AFTER_NAME: Final = re.compile(r"[\s,:，：]")  # ends the name in a whisper
@@ -75,7 +77,7 @@ class Composer(TextArea):
     ]
     DEFAULT_CSS = """
     Composer, Composer:focus {
-        height: 1;
+        height: auto;
         width: 1fr;
         border: none;
         padding: 0;
@@ -151,10 +153,17 @@ class Composer(TextArea):
         self._most_rows = rows
         self._fit()
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the rows for the first layout, before which there is no width to wrap at."""
+        wrapped = type(self.wrapped_document)(self.document, max(1, width - CURSOR_CELLS), self.indent_width)
+        return max(1, min(self._most_rows, wrapped.height))
+
     def _fit(self) -> None:
+        if not self.size.width:  # before the first layout
+            return
         rows = max(1, min(self._most_rows, self.wrapped_document.height))
         height = self.styles.height
-        if height is None or height.value != rows:
+        if height is None or height.is_auto or height.value != rows:
             self.styles.height = rows
             self.call_after_refresh(self.scroll_cursor_visible)
 

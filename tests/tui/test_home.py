@@ -10,8 +10,10 @@ from typing import Any, cast
 import pytest
 from rich.style import Style
 from textual import events
+from textual._compositor import Compositor
 from textual.geometry import Offset
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from agent_tui.clients.records import ProviderInfo
@@ -267,6 +269,7 @@ async def test_from_a_new_chat_and_from_the_form_of_a_new_room_one_comes_back_to
         seen.chat_link.send(loaded(), LIVE)
         await seen.press("f12")
         await seen.at(NewRoomScreen)
+        await seen.until("What should they talk about?")  # in the empty task
         await seen.press("escape")
         await seen.at(ChatScreen)
         await seen.press("escape", "escape")
@@ -291,6 +294,25 @@ async def test_a_room_that_is_made_in_a_room_or_a_chat_is_opened_instead(
         assert seen.rooms.made[0]["task"] == "Tea"
         await seen.press("escape")
         await seen.at(HomeScreen)
+
+
+async def test_from_one_list_to_the_other_home_is_not_shown_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with home(tmp_path, [room(1)], [chat(1)]) as seen:
+        await seen.press("f3")
+        await seen.at(RoomsScreen)
+        painted: list[Widget | None] = []
+
+        def paint(compositor: Compositor, *args: object, **kwargs: object) -> None:
+            painted.append(compositor.root)
+
+        monkeypatch.setattr(Compositor, "render_update", paint)
+        await seen.press("f3")
+        await seen.at(ConversationsScreen)
+        await seen.text()
+        assert painted
+        assert not any(isinstance(root, HomeScreen) for root in painted)
 
 
 async def test_a_placeholder_does_not_look_typed(tmp_path: Path) -> None:

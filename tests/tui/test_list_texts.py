@@ -15,7 +15,7 @@ TABLE = "| when | what |\n| --- | :---: |\n| today | the cart leaves **the** ses
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        (TABLE, "when  what  today  the cart leaves the session"),
+        (TABLE, "when · what; today · the cart leaves the session"),
         ("## Plan\n`x` it", "Plan x it"),
         ("ls | wc -l", "ls | wc -l"),
         ("2 * 3 || 4", "2 * 3 || 4"),
@@ -28,7 +28,7 @@ def test_last_words_have_no_signs_of_markdown(text: str, shown: str) -> None:
 
 def test_a_match_of_a_search_is_seen_within_its_words_without_markdown() -> None:
     words = snippet_of("| today | the **\x02cart\x03** leaves | it |")
-    assert words == [" today the ", ("cart", "bold underline"), " leaves it "]
+    assert words == ["today · the ", ("cart", "bold underline"), " leaves · it"]
 
 
 def test_a_room_that_a_person_paused_says_so_unless_it_says_who_was_cut() -> None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from unicodedata import name
 
 import pytest
+from textual._compositor import Compositor
 from textual.app import App, ComposeResult
 from textual.events import Key, Paste
 from textual.pilot import Pilot
@@ -67,6 +68,25 @@ async def write(pilot: Pilot[None], text: str) -> None:
 def sent(line: Composer) -> list[str]:
     assert isinstance(line.app, OneComposer)
     return line.app.sent
+
+
+async def test_a_text_that_is_there_from_the_start_has_its_rows_in_the_first_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heights: list[int] = []
+
+    class Filled(OneComposer):
+        def on_mount(self) -> None:
+            self.query_one(Composer).put("word " * 20)
+
+    def paint(compositor: Compositor, *args: object, **kwargs: object) -> None:
+        heights.append(app.query_one(Composer).size.height)
+
+    app = Filled()
+    monkeypatch.setattr(Compositor, "render_update", paint)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await pilot.pause()
+    assert set(heights) == {3}
 
 
 async def test_it_grows_with_what_is_written_and_no_higher_than_it_may() -> None:

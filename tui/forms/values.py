@@ -39,13 +39,13 @@ def setting_field(setting: Setting, value: Any, *, name: str = "", words: str = 
         return said(f"{words}.{key}") or say(f"setting.{key}")
 
     inner: Line | Choice | Composer
+    empty = said(f"setting.{setting.name}.empty")
     if setting.most == WORDS:
-        inner = Composer(id=name, may_be_empty=True)
+        inner = Composer(id=name, may_be_empty=True, placeholder=empty)
     elif options := setting.choices or _flags(setting):
         texts = [(option, word(f".{option}")) for option in options]
         inner = Choice(texts, shown(setting, value), id=name)
     else:
-        empty = said(f"setting.{setting.name}.empty")
         most = int(setting.most) if setting.is_name else MAX_LINE_CHARACTERS
         inner = Line(shown(setting, value), placeholder=empty, most=most, id=name)
     return Field(name, word(), inner, setting, text=shown(setting, value))

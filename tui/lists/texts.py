@@ -49,14 +49,17 @@ class ItemMark:
 
 _MARKUP: Final = re.compile(r"\*\*|`|(?<!\S)#{1,6} ")  # bold, code, headings; a single star may be a product
 _RULES: Final = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?(?!\S))?")  # below the head of a table
-_BARS: Final = re.compile(r"(?:\s*\|\s*)+")  # between its cells
+_ROWS: Final = re.compile(r"\s*\|(?:\s*\|)+\s*")  # between its rows
+_BARS: Final = re.compile(r"\s*\|\s*")  # between its cells
 LEAST_BARS: Final = 3  # in a table; fewer may be pipes of a command
 
 
 def without_markdown(text: str) -> str:
-    """Return a text without the most common Markdown signs; blanks separate the cells of a table."""
+    """Return a text without the most common Markdown signs; the cells and rows of a table stay apart."""
     text = _MARKUP.sub("", text)
-    return _BARS.sub("  ", _RULES.sub("", text)) if text.count("|") >= LEAST_BARS else text
+    if text.count("|") < LEAST_BARS:
+        return text
+    return _BARS.sub(" · ", _ROWS.sub("; ", _RULES.sub("|", text))).strip(" ·;")
 
 
 def last_words(text: str) -> str:

@@ -426,6 +426,7 @@ ENGLISH: Final[dict[str, str]] = {
     "settings.title": "Room settings",
     "setting.name": "name",
     "setting.task": "task",
+    "setting.task.empty": "What should they talk about?",
     "setting.max_rounds": "rounds",
     "setting.execution_mode": "mode",
     "setting.execution_mode.sequential": "sequential",
