@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from agent_tui.model import events as ev
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message
-from tests.tui.watched import Fed
+from tests.tui.watched import Fed, press
 from tests.widgets.apps import MayBeAscii
 from tui import themes
 from tui.chat.first import NewChat
@@ -68,7 +68,7 @@ class Chat(Fed[OneChat, FakeChatLink]):
 
     async def press(self, *keys: str) -> str:
         for key in keys:
-            await self.pilot.press(key)
+            await press(self.app, self.pilot, key)
             letter = self.app.chat._approvals.bar.keys.letter
             if letter.held:
                 await letter.act()  # time went by, and no other letter followed

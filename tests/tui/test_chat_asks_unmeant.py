@@ -90,9 +90,9 @@ async def test_a_key_that_was_down_when_the_question_came_answers_nothing_while_
             await chat.pilot.press(key)
         assert chat.asked == []
         assert chat.app.screen is chat.app.chat
-        chat.time += 1.5
+        chat.app.chat.action_answer_tool()
         await chat.later()
-        chat.time += 1.0
+        chat.time += 1.5
         await chat.press("y")
         assert chat.asked == ["answer a1 step-1 once"]
 

@@ -13,8 +13,14 @@ from textual.timer import Timer
 from tui.keys.layout import key_in_place
 
 HOLD_SECONDS: Final = 0.25  # longer than the time between two letters of a word
-MOVES: Final = "move("  # actions whose keys are pressed repeatedly
-WRITES: Final = "write("  # actions that are followed by writing
+MOVES: Final = (  # actions whose keys are pressed repeatedly, and change nothing
+    *("move(", "scroll_", "to_start", "follow", "step_message("),
+    *("find('next')", "find('previous')"),
+)
+WRITES: Final = ("write(", "compose")  # actions that are followed by writing
+NO_WORDS: Final = frozenset(  # no word begins so: a key pressed twice, or keys that a script sends
+    ("pp", "pq", "qp", "qq", "rr", "yy")
+)
 
 
 class FirstLetter:
@@ -53,9 +59,9 @@ class FirstLetter:
                 self.let_go()
                 self._write(letter + character)
                 return True
-            has_moved = MOVES in before.binding.action
+            has_moved = before.binding.action.startswith(MOVES)
             await self.act()
-            if character and WRITES in before.binding.action:
+            if character and before.binding.action.startswith(WRITES):
                 self._write(character)
                 return True
         if not character:
@@ -67,7 +73,7 @@ class FirstLetter:
         else:
             self._held = character, bound
             self._timer = self._screen.set_timer(self._hold_seconds, self.act)
-            if MOVES in bound.binding.action and (is_moving or has_moved):
+            if bound.binding.action.startswith(MOVES) and (is_moving or has_moved):
                 self._is_moving = has_moved  # of two, no word begins with them
                 await self._run()
         return True
@@ -104,9 +110,12 @@ class FirstLetter:
 def _was_key(letter: str, before: ActiveBinding, bound: ActiveBinding | None, character: str) -> bool:
     """Return whether ``letter``, the key of ``before``, was a key, now that ``character`` follows it.
 
-    It was if both move, or if it leads to the line and ``character`` begins a sentence or belongs to another
-    script.
+    It was if both move, if no word begins with the two, or if it leads to the line and ``character`` begins a
+    sentence or belongs to another script. A mark that is a key, such as ``/``, follows a move and no letter.
     """
-    if WRITES in before.binding.action:
+    if before.binding.action.startswith(WRITES):
         return character.isupper() or character.isascii() != letter.isascii()
-    return MOVES in before.binding.action and bound is not None and MOVES in bound.binding.action
+    if bound is None or not before.binding.action.startswith(MOVES):
+        return letter + character in NO_WORDS
+    is_mark = letter.isascii() and not character.isalnum()
+    return is_mark or bound.binding.action.startswith(MOVES)

@@ -151,7 +151,7 @@ class AskKeys:
     @cached_property
     def letter(self) -> FirstLetter:
         """A letter that may be an answer, or the first of a word."""
-        return FirstLetter(self._acts.screen, self._write, self._is_answer, HOLD_SECONDS)
+        return FirstLetter(self._acts.screen, self._questions.composer.write, self._is_answer, HOLD_SECONDS)
 
     async def take(self, event: Key) -> bool:
         """Scroll around the question, answer it or type into the line; return whether the key was used.
@@ -170,7 +170,7 @@ class AskKeys:
             return True
         is_early = self.has_come and self.is_first and self._acts.guard.is_too_early
         if is_early and bound is not None and bound.binding.action.startswith(DECIDES) and event.character:
-            self._write(event.character)  # it was meant for the line
+            self._questions.composer.write(event.character)  # it was meant for the line
             return True
         held = self.letter.held
         if (held and event.character == held) or await self.letter.takes(event, is_moving=False):
@@ -193,10 +193,6 @@ class AskKeys:
         pasted = Paste(text)
         pasted.stop()  # an app would give it to the line once more
         self._questions.composer.line.post_message(pasted)
-
-    def _write(self, text: str) -> None:
-        self._questions.composer.open()
-        self._questions.composer.line.insert(text)
 
     def _is_answer(self, bound: ActiveBinding) -> bool:
         return bound.node is self._acts or bound.binding.id == HELP or bound.binding.action == LOOKS

@@ -132,6 +132,11 @@ class Writing(Vertical):
         self.set_class(False, "-closed")
         self.screen.set_focus(self.line, scroll_visible=False)
 
+    def write(self, text: str) -> None:
+        """Focus the line and insert some text into it."""
+        self.open()
+        self.line.insert(text)
+
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Save the draft a moment later; a note on an older text is over."""
         event.stop()

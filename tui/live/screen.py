@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Click, DescendantFocus, Resize
+from textual.events import Click, DescendantFocus, Key, Resize
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from tui.keys.first_letter import FirstLetter
 from tui.live.approvals import Approvals
 from tui.live.board import Lines
 from tui.live.composer import Writing
@@ -102,6 +104,30 @@ class LiveScreen(Screen[None]):
 
     def action_compose(self) -> None:
         self.composer.open()
+
+    # --- what is typed while the words are read --------------------------------------------------------
+
+    @cached_property
+    def letter(self) -> FirstLetter:
+        """A letter that may be a key, or the first of a sentence."""
+        return FirstLetter(self, self.composer.write)
+
+    @property
+    def _is_reading(self) -> bool:
+        return self.focused is None or isinstance(self.focused, Transcript)
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether a letter may begin a sentence, which keeps it in its own script."""
+        is_other = character is not None and character.isalpha() and not character.isascii()
+        return is_other and self._is_reading
+
+    async def on_key(self, event: Key) -> None:
+        """Write a sentence's first letters into the line; a letter alone is a key."""
+        if self._is_reading and await self.letter.takes(event, is_moving=True):
+            event.prevent_default().stop()
+
+    def on_screen_suspend(self) -> None:
+        self.letter.let_go()
 
     # --- tools that ask --------------------------------------------------------------------------------
 
