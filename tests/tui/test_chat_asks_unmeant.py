@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 from textual import events
 
+from agent_tui.model import events as ev
 from tests.state.chat_events import call, message, started, status
 from tests.tui.chat_asks import ASK, asking
-from tests.tui.one_chat import opened
+from tests.tui.one_chat import Chat, opened
 from tui.chat.screen import ChatScreen
 from tui.screens.dialog import QuestionScreen
 
@@ -233,3 +234,66 @@ async def test_escape_right_behind_no_closes_what_it_opened() -> None:
         await chat.text()
         assert chat.app.screen is chat.app.chat
         assert (chat.asked, chat.app.chat._approvals.has_bar_focus) == ([], True)
+
+
+async def pressed(chat: Chat, key: str) -> None:
+    """Press a key at a normal pace, and nothing for as long as it takes to see that it begins no word."""
+    await chat.pilot.press(key)
+    chat.time += 0.4
+    if (letter := chat.app.chat._approvals.bar.keys.letter).held:
+        await letter.act()
+    await chat.text()
+
+
+@pytest.mark.parametrize("is_reading", [False, True])
+async def test_one_key_at_a_normal_pace_answers_one_question_after_another(is_reading: bool) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        if is_reading:
+            await chat.press("tab")
+        await asking(chat)
+        for number in range(1, 4):
+            await pressed(chat, "y")
+            await chat.send(status("running", f"step-{number}"), status("done", f"step-{number}"))
+            chat.time += 0.1
+            await chat.send(call(f"step-{number + 1}"), status("asks", f"step-{number + 1}", ask=ASK))
+            assert chat.app.chat._approvals.has_bar_focus
+            chat.time += 0.4
+        assert chat.asked == [f"answer a1 step-{number} once" for number in range(1, 4)]
+        assert chat.app.chat.composer.line.text == ""
+
+
+async def test_a_key_pressed_between_two_questions_is_dropped_and_answers_none() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await pressed(chat, "y")
+        await chat.send(status("running"))
+        chat.time += 1.5
+        await pressed(chat, "y")
+        await chat.send(call("step-2"), status("asks", "step-2", ask=ASK))
+        await pressed(chat, "n")  # as soon as it is drawn
+        assert (chat.asked, chat.app.chat.composer.line.text) == (["answer a1 step-1 once"], "")
+        assert chat.app.screen is chat.app.chat
+
+
+@pytest.mark.parametrize("words", ["yes, and the others", "no", "hello", " x"])
+async def test_a_sentence_typed_between_two_questions_goes_to_the_line(words: str) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await pressed(chat, "y")
+        await chat.send(status("running"))
+        for letter in words:
+            chat.app.post_message(events.Key(letter, letter))
+        await chat.text()
+        assert chat.app.chat.composer.line.text == words
+        await chat.send(call("step-2"), status("asks", "step-2", ask=ASK))
+        assert chat.app.chat.composer.has_line_focus
+
+
+async def test_the_line_has_the_focus_again_when_the_answer_is_over() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await pressed(chat, "y")
+        assert "answered" in await chat.send(status("running"))
+        text = await chat.send(status("done"), ev.TurnEnded("a1", "", 0))
+        assert "answered" not in text
+        assert chat.app.chat.composer.has_line_focus

@@ -57,7 +57,8 @@ async def test_one_key_lets_it_run(key: str, sent: str) -> None:
         assert chat.asked == [sent]
         text = await chat.send(status("running"))
         assert "needs approval" not in text
-        assert chat.app.chat.composer.has_line_focus
+        await chat.press("h", "i")
+        assert chat.app.chat.composer.line.text == "hi"
 
 
 async def test_a_call_that_waits_for_others_says_so() -> None:

@@ -44,7 +44,9 @@ async def test_a_sentence_goes_to_the_line_of_a_chat(words: str) -> None:
         assert (chat.link.questions, chat.app.clipboard, chat.app.screen) == ([], before, chat.app.chat)
 
 
-@pytest.mark.parametrize("words", ["pause it", "stop, all of you", "1 more thing", "2 of you", "еще раз", "zoom"])
+@pytest.mark.parametrize(
+    "words", ["pause it", "stop, all of you", "1 more thing", "2 of you", "еще раз", "zoom"]
+)
 async def test_a_sentence_goes_to_the_line_of_a_room(words: str) -> None:
     async with one_room.opened() as screen:
         await screen.send(*one_room.speaking(one_room.AGENTS))

@@ -93,6 +93,7 @@ class Approvals(Vertical):
         self._answered: set[Spot] = set()  # on its way to the server
         self.card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
+        self._waits_after: Spot | None = None  # was answered here; the bar keeps the focus for the next one
         self._dialog: Screen[Any] | None = None  # that was opened last
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
 
@@ -113,6 +114,11 @@ class Approvals(Vertical):
         """Whether the keys on the card work."""
         return self.is_attached and self.screen.focused is self.bar
 
+    @property
+    def is_between(self) -> bool:
+        """Whether the bar keeps the focus for the next question."""
+        return self.has_bar_focus and self.spot is None
+
     # --- what asks -------------------------------------------------------------------------------------
 
     def ask(self) -> None:
@@ -122,6 +128,7 @@ class Approvals(Vertical):
         self._filled_in = {one: filled for one, filled in self._filled_in.items() if one in asking}
         spot = next((spot for spot in asking if spot not in self._answered), None)
         if spot == self.spot:
+            self._end_waiting()
             return
         former, self.spot = self.spot, spot
         self.bar.keys.letter.let_go()
@@ -135,14 +142,17 @@ class Approvals(Vertical):
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
         self._line_was_begun = bool(self._questions.composer.line.text)
+        self._waits_after = None
         name_window(self.app, say("ask.window", name=name) if spot is not None else "")
         if spot is None:
             for transcript in self.screen.query(Transcript):
                 transcript.sight.follow_again()
-            if had_focus and self.bar.keys.came_from_line:
-                self._questions.composer.open()
+            if had_focus and former in self._answered and not self._line_was_begun:
+                self._waits_after = former
+                self.bar.keys.has_come, self.bar.keys.is_first = True, False
+                self.bar.wait()
             elif had_focus:
-                self._questions.focus_words()
+                self.give_focus_back()
             return
         self.app.bell()
         if had_focus or self._may_be_interrupted:
@@ -150,6 +160,24 @@ class Approvals(Vertical):
         else:
             self.is_focus_due = True
             self._keep_in_sight()
+
+    def _end_waiting(self) -> None:
+        """Give the focus back once the answer whose call was decided is over: it asks no more."""
+        after = self._waits_after
+        turn = self._questions.state.turn_of(after[0]) if after is not None else None
+        if after is not None and (turn is None or turn.status != "speaking"):
+            self._waits_after = None
+            self.bar.keys.letter.let_go()
+            if self.has_bar_focus:
+                self.give_focus_back()
+            self.bar.ask("", None)
+
+    def give_focus_back(self) -> None:
+        """Give the focus to what had it before the question."""
+        if self.bar.keys.came_from_line:
+            self._questions.composer.open()
+        else:
+            self._questions.focus_words()
 
     @property
     def _may_be_interrupted(self) -> bool:

@@ -101,6 +101,11 @@ class AskBar(StatusLine, can_focus=True):
         self.set_class(ask is not None, "-open")
         self._show_asked()
 
+    def wait(self) -> None:
+        """Stay, with the focus, for the next question of the same answer."""
+        self.set_class(True, "-open")
+        self.show([f"{signs.WAITING} {say('ask.answered')}"])
+
     def show_keys(self, way_here: str) -> None:
         """Name the keys that work now; ``way_here`` is the key that leads to the bar."""
         self._way_here = way_here
@@ -157,15 +162,20 @@ class AskKeys:
         """Scroll around the question, answer it or type into the line; return whether the key was used.
 
         If the question took the focus by itself, a letter that another one follows at once is no answer: the
-        person writes.
+        person writes. While nothing asks, keys that answer do nothing, and others go where they went before.
         """
         place = self._acts.place
         if place is not None and _scrolled(place[0], event.key):
             return True
-        if not self.came_from_line:
-            return False
         bound = self._acts.screen.active_bindings.get(key_in_place(event))
-        if not self.has_come and bound is not None and bound.enabled and self._is_answer(bound):
+        is_answer = bound is not None and self._is_answer(bound)
+        if self._acts.spot is None and not (self.letter.held or is_answer):
+            self._acts.give_focus_back()
+            self._answer_next(event)
+            return True
+        if not self.came_from_line and not (is_answer and self._acts.guard.may_be_held):
+            return False
+        if not self.has_come and bound is not None and bound.enabled and is_answer:
             await self._acts.app.run_action(bound.binding.action, bound.node)
             return True
         is_early = self.has_come and self.is_first and self._acts.guard.is_too_early
@@ -177,10 +187,13 @@ class AskKeys:
             return True  # no word begins with one of them twice
         if not held or (self._acts.has_bar_focus and self._acts.app.screen is self._acts.screen):
             return False
+        self._answer_next(event)  # for what the answer has opened
+        return True
+
+    def _answer_next(self, event: Key) -> None:
         app = self._acts.app
         assert isinstance(app, KeysInOrder)  # there is no other kind of app
-        app.answer_next(Key(event.key, event.character))  # for what the answer has opened
-        return True
+        app.answer_next(Key(event.key, event.character))
 
     def leave(self) -> None:
         """The focus went elsewhere: a letter that waits for the next one was the first of a word."""
@@ -232,7 +245,12 @@ class KeyGuard:
     @property
     def lets_through(self) -> bool:
         """Whether the key that is being handled may decide."""
-        return self._presses.began_at >= self._shown_at + GUARD_SECONDS
+        return self._presses.pressed_at >= self._shown_at + GUARD_SECONDS
+
+    @property
+    def may_be_held(self) -> bool:
+        """Whether the key is the one before, as late as the first repetition of a held key may come."""
+        return self._presses.repetitions == 1
 
     @property
     def is_too_early(self) -> bool:

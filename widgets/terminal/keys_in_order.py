@@ -20,6 +20,7 @@ ROUNDS: Final = 2  # up through the widgets: after the key itself, then after th
 # A held key repeats after the first of these at most, then within the second.
 FIRST_REPEAT_SECONDS: Final = 1.1
 REPEATED_SECONDS: Final = 0.5  # a slow line delays some of them
+SINGLE_SECONDS: Final = 0.3  # what no repetition follows for so long was pressed again
 PATIENCE_SECONDS: Final = 1.0  # a key whose answer takes longer does not delay the others
 NEVER_HELD: Final = frozenset({"ctrl+c", "ctrl+q"})  # they leave a program that is waiting
 
@@ -31,17 +32,26 @@ class KeyPresses:
         self.now = now
         self.last_at = -inf  # any key, or a paste
         self.began_at = -inf  # the newest key that was not a repetition
+        self.repetitions = 0  # of the newest key
         self._key = ""
-        self._is_repeated = False
 
     def note(self, key: str, seconds_ago: float) -> None:
         """Note a key ("" for a paste) that the terminal sent ``seconds_ago``."""
         at = self.now() - seconds_ago
-        longest = REPEATED_SECONDS if self._is_repeated else FIRST_REPEAT_SECONDS
-        self._is_repeated = key == self._key and at - self.last_at <= longest
-        if not self._is_repeated:
-            self._key, self.began_at = key, at
+        longest = REPEATED_SECONDS if self.repetitions else FIRST_REPEAT_SECONDS
+        if key == self._key and at - self.last_at <= longest:
+            self.repetitions += 1
+        else:
+            self._key, self.began_at, self.repetitions = key, at, 0
         self.last_at = at
+
+    @property
+    def pressed_at(self) -> float:
+        """When the newest key was pressed, as far as can be told now: who presses ``y`` twice within a second
+        sends the same as who holds it, until more repetitions come or do not.
+        """
+        is_single = self.repetitions == 1 and self.now() - self.last_at >= SINGLE_SECONDS
+        return self.last_at if is_single else self.began_at
 
 
 class KeysInOrder(App[ReturnType]):
