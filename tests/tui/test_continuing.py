@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from agent_tui.model import events as ev
+from tests.state.chat_events import call, message, result
 from tests.state.chat_events import loaded as chat_loaded
-from tests.state.chat_events import message
 from tests.state.test_room import message as room_message
 from tests.tui import one_chat
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
@@ -236,6 +236,22 @@ async def test_an_answer_that_ran_out_of_tokens_can_be_continued(keys: tuple[str
         text = await chat.send(ev.TurnEnded("a2", "", 0), ev.TurnDone("a2", "a2"))
         assert "┄ continued where it was cut" in text
         assert "f8 continue" not in text
+
+
+async def test_an_answer_that_ended_on_a_tool_and_is_continued_ends_below_the_new_one() -> None:
+    limit = "┄ cut off at the token limit"
+    async with one_chat.opened(QUESTION) as chat:
+        for number, turn_id in enumerate(("a1", "a2", "a3"), 1):
+            continues = f"a{number - 1}" if number > 1 else ""
+            begun = ev.TurnStarted(
+                turn_id, "", "assistant", "", "", 0, parent_id=continues or "q1", continues=continues
+            )
+            assert limit not in await chat.send(begun)
+            looked = call(f"step-{number}", turn_id=turn_id), result(f"step-{number}", f"r{number}", turn_id)
+            ended = ev.TurnEnded(turn_id, "", 0, interrupted="length")
+            text = await chat.send(*looked, ended, ev.TurnDone(turn_id, turn_id))
+            rows = [row for row in text.splitlines() if "look" in row or limit in row]
+            assert ["look" in row for row in rows] == [True] * number + [False]
 
 
 async def test_a_continued_answer_is_copied_as_one_and_found_across_its_seam() -> None:

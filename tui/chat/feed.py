@@ -111,7 +111,7 @@ class ChatFeed:
         turn = self._state.turns.get(turn_id)
         if turn is None:
             return None
-        if step_id == ERROR:
+        if step_id.startswith(ERROR):
             return say("step.error"), fenced(whole_error(turn), limit=None)
         step = turn.steps.all.get(step_id)
         if step is not None:

@@ -20,8 +20,9 @@ from widgets.units import size
 
 WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
 CODE: Final = "```"
-END: Final = "\nend"  # instead of a step's id: the last row of a turn that does not end in words
-ERROR: Final = "\nerror"  # instead of a step's id: all of an error that the last row of a turn cuts
+# Instead of a step's id; behind both how often the turn was continued.
+END: Final = "\nend"  # the last row of a turn that does not end in words
+ERROR: Final = "\nerror"  # all of an error that the last row of a turn cuts
 _LINE_END: Final = re.compile(r"(?<=\S)\n(?=\S)")
 
 
@@ -29,6 +30,7 @@ class StepRows:
     """Gives a transcript the steps of one turn, below its message ``key("")``. It costs what is new."""
 
     __slots__ = (
+        "_continued",
         "_given",
         "_keys_of_texts",
         "_last",
@@ -57,6 +59,7 @@ class StepRows:
         self._open: tuple[str, str] | None = None  # the message that grows: its key, its step's type
         self._last = ""  # key of the last message
         self._note = ""  # what that ends with
+        self._continued = 0  # how often the turn went on after an end
 
     # --- what it hangs on ------------------------------------------------------------------------------
 
@@ -163,7 +166,10 @@ class StepRows:
             self._transcript.set_seams(key, step.seams)
 
     def go_on(self) -> None:
-        """The turn continues: words at its end continue in their message."""
+        """The turn continues: words at its end continue in their message, another last row says no more."""
+        if self._last == self._end_key:
+            self._transcript.turn_closed(self._last)
+        self._continued += 1
         if self._last in self._keys_of_texts.values():
             self._transcript.turn_reopened(self._last)
             self._open = self._last, "text"
@@ -186,6 +192,10 @@ class StepRows:
                 self._transcript.folds.fold(key, True)
             self._open = None
 
+    @property
+    def _end_key(self) -> str:
+        return self.key(f"{END}{self._continued}")
+
     def end(self, note: str) -> None:
         """The turn is over; ``note`` is its last row, where there is one."""
         self._note = note
@@ -196,7 +206,7 @@ class StepRows:
         if self._last == self.key():
             self._transcript.turn_closed(self._last, note)
         elif note:
-            key = self.key(END)
+            key = self._end_key
             if self._last != key:
                 self.placed("")
                 color, who = self._tone
@@ -251,10 +261,11 @@ class TurnFeed(StepRows):
     def _show_whole_error(self) -> None:
         if not (error := whole_error(self.turn)):
             return
-        key = self.key(ERROR)
-        if ERROR not in self.rows:
-            self.rows.add(ERROR)
-            self.placed(ERROR)
+        row = f"{ERROR}{self._continued}"
+        key = self.key(row)
+        if row not in self.rows:
+            self.rows.add(row)
+            self.placed(row)
         self._transcript.step_opened(key, title=say("step.error"), summary=size(len(error)), is_folded=True)
         self._transcript.body_later(key, partial(fenced, error))
         self._transcript.turn_closed(key)
@@ -274,7 +285,7 @@ class TurnFeed(StepRows):
         return step_key(self.turn.id, step_id) if step_id else turn_key(self.turn.id)
 
     def placed(self, step_id: str) -> None:
-        self._keys.append(self.key(step_id or END))
+        self._keys.append(self.key(step_id) if step_id else self._end_key)
         if self._placed is not None:
             self._placed((self.turn.id, step_id))
 
