@@ -203,8 +203,8 @@ class LogStream:
         """Return whether ``frame`` is new; raises ``_FramesMissing`` if frames before it are missing."""
         if not self._is_log:
             return True
-        if not frame.data:  # an empty frame after a comment is not an event (protocols.md §1, fault 7)
-            return False
+        if not frame.data and not (self._is_last is not None and self._is_last(frame)):
+            return False  # an empty frame after a comment is not an event (protocols.md §1, fault 7)
         number, last = decimal_id(frame.id), self.last
         if self._is_posting:  # nothing is sent again on the first connection
             self._has_ids = self._has_ids and (number is None or last is None or number > last)

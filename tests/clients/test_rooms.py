@@ -90,6 +90,18 @@ async def test_a_whole_run_of_an_original_server_comes_through(clock: FakeClock)
     assert server.requests[0].query == {"accumulated": "0"}
 
 
+async def test_the_last_event_ends_a_run_even_if_its_data_is_empty(
+    server: FakeServer, client: RoomsClient
+) -> None:
+    started = frame(*run_events()[0])
+    for last in ("room_completed", "error"):
+        server.on("POST", RUN, streams(started, f"event: {last}\ndata: \n\n".encode(), then="stay"))
+        async with Collector(client.run_frames("r1")) as reading:
+            await reading.end()
+        assert reading.error is None
+        assert names(reading.items) == [run_events()[0][0], last]
+
+
 @pytest.mark.parametrize("then", ["drop", "reset", "end"])
 @pytest.mark.parametrize("stop_after", [0, 1, 5, 9])
 async def test_a_drop_without_ids_is_lost_and_never_posted_again(
@@ -155,7 +167,7 @@ async def test_what_follows_the_last_event_is_not_waited_for(server: FakeServer,
 
 async def test_empty_data_behind_a_comment_is_no_message(server: FakeServer, client: RoomsClient) -> None:
     done = frame("room_completed", {"room_id": "r1", "total_rounds": 1})
-    server.on("POST", RUN, streams(b": keep-alive\ndata:\n\n", b"event: error\ndata\n\n", done))
+    server.on("POST", RUN, streams(b": keep-alive\ndata:\n\n", b"event: round_end\ndata\n\n", done))
     async with Collector(client.run_frames("r1")) as reading:
         await reading.end()
     assert names(reading.items) == ["room_completed"]
