@@ -110,6 +110,11 @@ class Fields:
         self._values = values
         self._where = where
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all fields."""
+        return list(self._values)
+
     def text(self, name: str) -> str | None:
         """Return a string."""
         value = self._values.get(name)

@@ -20,6 +20,7 @@ from agent_tui.model.errors import Refused
 
 OWNER_ATTRIBUTE = "agent-tui.owner"
 AGENT_NAME_ATTRIBUTE = "lk.agent.name"
+_TELLING = ("lk.", "agent-tui.")  # attributes by which programs decide who is what
 TOKEN_LIFE = timedelta(minutes=10)  # the server renews the tokens of participants in the room
 CALL_SECONDS = 2.0
 
@@ -49,10 +50,13 @@ class Signer:
         *,
         is_owner: bool,
         room_config: Mapping[str, Any] | None = None,
+        metadata: str = "",
+        attributes: Mapping[str, str] | None = None,
     ) -> str:
         """Return a token for a person: to join this room, to be heard there and to write.
 
-        Nobody can change what the token says about them, so only an owner is one. Raises ``Refused`` (422)
+        Nobody can change what the token says about them, so only an owner is one; of the ``attributes`` those
+        of LiveKit and of ours are left out. Raises ``Refused`` (422)
         for a ``room_config`` that LiveKit does not know.
         """
         grants = api.VideoGrants(
@@ -63,8 +67,13 @@ class Signer:
             can_manage_agent_session=is_owner,
         )
         token = self._token(identity, name).with_grants(grants)
+        about = {key: said for key, said in (attributes or {}).items() if not key.startswith(_TELLING)}
         if is_owner:
-            token = token.with_attributes({OWNER_ATTRIBUTE: "1"})
+            about[OWNER_ATTRIBUTE] = "1"
+        if about:
+            token = token.with_attributes(about)
+        if metadata:
+            token = token.with_metadata(metadata)
         if room_config:
             token = token.with_room_config(_room_config(room_config))
         return token.to_jwt()

@@ -62,7 +62,7 @@ class OtherServer:
 class TokenRequest:
     """The participant, and the room to join. ``room_config`` is LiveKit's, as its token endpoints take it;
     our agent does not come without ``with_agent``. ``locale`` is the spoken language; ``server`` the room's,
-    ``None``: ours.
+    ``None``: ours. ``metadata`` and ``attributes`` are the participant's.
     """
 
     room: str
@@ -73,6 +73,8 @@ class TokenRequest:
     locale: str = ""
     room_config: Mapping[str, Any] | None = None
     server: OtherServer | None = None
+    metadata: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,8 @@ class VoiceRooms:
             request.name,
             is_owner=not request.is_guest,
             room_config=request.room_config,
+            metadata=request.metadata,
+            attributes=request.attributes,
         )
         return {
             "server_url": server.url,

@@ -37,8 +37,8 @@ class VoiceRoutes:
 def token_request(fields: Fields) -> TokenRequest:
     """Return the request in a token request's body; raises ``Refused`` (422) for wrong types.
 
-    ``room_name``, ``participant_name``, ``participant_identity`` and ``room_config`` are LiveKit's (its token
-    endpoints), ``guest``, ``agent``, ``locale`` and ``livekit`` ours. Nobody may choose their own attributes.
+    ``room_name``, ``participant_…`` and ``room_config`` are LiveKit's (its token endpoints), ``guest``,
+    ``agent``, ``locale`` and ``livekit`` ours.
     """
     room_config = fields.mapping("room_config") or {}
     named = bool(room_config.get("agents"))
@@ -52,7 +52,13 @@ def token_request(fields: Fields) -> TokenRequest:
         locale=(fields.text("locale") or "")[:40],
         room_config=room_config,
         server=_elsewhere(fields.object("livekit")),
+        metadata=fields.text("participant_metadata") or "",
+        attributes=_attributes(fields.object("participant_attributes")),
     )
+
+
+def _attributes(fields: Fields | None) -> dict[str, str]:
+    return {} if fields is None else {name: fields.needed_text(name) for name in fields.names}
 
 
 def _elsewhere(fields: Fields | None) -> OtherServer | None:

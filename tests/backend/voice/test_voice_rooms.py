@@ -104,6 +104,20 @@ async def test_no_guest_has_the_identity_of_an_owner(
     assert (token["sub"], token.get("attributes")) == (answer["participant_identity"], None)
 
 
+@pytest.mark.parametrize("guest", [False, True])
+async def test_a_token_has_the_metadata_and_attributes_that_were_asked_for_but_none_that_decide_who_is_what(
+    guest: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"team": "blue", "agent-tui.owner": "1", "lk.agent.name": "Mika", "lk.publish_on_behalf": "x"}
+    more: dict[str, Any] = {"participant_metadata": "{}", "participant_attributes": asked}
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        token = claims((await backend.join("den", guest=guest, **more))["participant_token"])
+        odd = await backend.ask(room_name="den", participant_attributes={"team": 7})
+    assert token["metadata"] == "{}"
+    assert token["attributes"] == {"team": "blue"} | ({} if guest else {"agent-tui.owner": "1"})
+    assert (odd.status, "participant_attributes.team" in str(odd.json)) == (422, True)
+
+
 async def test_a_guest_cannot_set_up_a_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with voice_backend(tmp_path, monkeypatch) as backend:
         answer = await backend.ask(room_name="den", guest=True, room_config={"agents": [{"agent_name": "x"}]})
