@@ -1,9 +1,9 @@
 """The only module that uses httpx: calls and streams, the token, and our own errors for failures.
 
 httpx pools connections and supports proxies. Added here, each with a test that shows the need: bodies are
-unpacked in pieces of a limited size (64 KiB of gzip in gzip become gigabytes), no POST is sent twice by a
-redirect, the body of a redirect is not read (httpx unpacks all of it before it follows), the token goes to
-one origin only, and a cancelled call leaves no socket open.
+unpacked in pieces of a limited size (64 KiB of gzip in gzip become gigabytes), a redirect sends no POST to
+another origin and makes no GET of it, the body of a redirect is not read (httpx unpacks all of it before it
+follows), the token goes to one origin only, and a cancelled call leaves no socket open.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ _UNDOING: set[asyncio.Task[None]] = set()
 _PLAIN, _PACKED = ("", "identity"), ("gzip", "x-gzip", "deflate")
 _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32  # zlib reads the header itself
 _NO_CONTENT = (204, 205)
+_KEEP_METHOD = (307, 308)  # redirects of a call that was not carried out: method and body stay
 _FAILURES = (httpx.HTTPError, SOCKSError, OSError)  # OSError: httpx does not wrap a broken TLS record
 
 
@@ -267,7 +268,9 @@ class Net:
         *,
         is_stream: bool = False,
     ) -> httpx.Response:
-        """Send a request and return the head of the answer; only a GET follows redirects."""
+        """Send a request and return the head of the answer. A GET follows redirects, everything else only 307
+        and 308 at the same origin.
+        """
         content = None if json is None else dump(json).encode()
         all_headers = self._headers(headers, content)
         for _ in range(MAX_REDIRECTS + 1):
@@ -507,7 +510,8 @@ def _redirect_target(response: httpx.Response, method: str) -> httpx.URL:
     assert request is not None, "httpx made it of the Location"
     url = request.url
     shown = _shown(redacted(response.headers["location"]))
-    if method != "GET":
+    is_kept = response.status_code in _KEEP_METHOD and _origin(response.url) == _origin(url)
+    if method != "GET" and not is_kept:
         raise ProtocolError(
             f"the server redirects a {method}", f"HTTP {response.status_code} to {shown}; use that address."
         )

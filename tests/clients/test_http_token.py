@@ -34,12 +34,28 @@ async def test_what_a_redirect_has_as_its_body_is_not_read(server: FakeServer, n
     assert await net.call("GET", "/x") == {"at": "y"}
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 302, 303])
 async def test_a_post_is_never_sent_a_second_time(server: FakeServer, net: Net, status: int) -> None:
     server.on("POST", "/x", answers(status=status, headers={"Location": "/y"}))
     with pytest.raises(ProtocolError, match=f"redirects a POST: HTTP {status} to /y"):
         await net.call("POST", "/x", json={})
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [307, 308])
+async def test_a_post_that_was_not_carried_out_follows_with_its_body_at_the_same_origin_alone(
+    server: FakeServer, net: Net, status: int
+) -> None:
+    server.on("POST", "/x", answers(status=status, headers={"Location": "/y?z=1"}))
+    server.on("POST", "/y", answers_json({"at": "y"}))
+    assert await net.call("POST", "/x", json={"a": 1}) == {"at": "y"}
+    asked = [(request.method, request.target, request.body) for request in server.requests]
+    assert asked == [("POST", "/x", b'{"a":1}'), ("POST", "/y?z=1", b'{"a":1}')]
+    async with FakeServer() as other:
+        server.on("POST", "/x", answers(status=status, headers={"Location": f"{other.url}/y"}))
+        with pytest.raises(ProtocolError, match=f"redirects a POST: HTTP {status} to {other.url}"):
+            await net.call("POST", "/x", json={"a": 1})
+        assert other.requests == []
 
 
 @pytest.mark.parametrize(
