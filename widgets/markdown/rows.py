@@ -183,19 +183,23 @@ def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
 
 NAME_CELLS: Final = 12  # shorter names are padded, so that what they are about is aligned
 PADDED_FROM: Final = 48  # cells of a row
+SUMMARY_CELLS: Final = 52  # a longer right side leaves the whole label its place
 LEAST_NAME_CELLS: Final = 4  # kept of the name before the right side is cut
 APART: Final = "  "  # between a name and its subject, within a label
 
 
 def head_row(label: str, summary: str, width: int, *, is_folded: bool) -> Row:
     """Return the one row, exactly ``width`` cells if it has a summary. Its subject (after two spaces in
-    ``label``) is cut first, then the name, then the summary, which is not searched or selected.
+    ``label``) is cut first, then the name, then the summary, which is not searched or selected; what is long
+    of that is cut before all.
     """
     fold = (f"{FOLDED if is_folded else UNFOLDED} "[:width], MARK)
     room = width - len(fold[0])
     name, _, about = label.partition(APART)
     spare = min(LEAST_NAME_CELLS, cell_len(name)) + 1
-    right = _fitted(summary, max(0, room - spare), MARK | (FAILED if summary.startswith(FAILED_SIGN) else 0))
+    padded = max(NAME_CELLS, cell_len(name)) + len(APART) + cell_len(about) + 1
+    most = max(0, min(room - spare, max(SUMMARY_CELLS, room - padded)))
+    right = _fitted(summary, most, MARK | (FAILED if summary.startswith(FAILED_SIGN) else 0))
     right_cells = cells_in(right)
     left_room = room - right_cells - (1 if right else 0)
     left = _fitted(name, left_room, STRONG)

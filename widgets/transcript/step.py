@@ -16,7 +16,7 @@ from widgets.signs import NEEDS_YOU
 from widgets.transcript.message import LABEL_CHARACTERS, TranscriptMessage
 from widgets.transcript.spoken import columns
 
-SUMMARY_CHARACTERS: Final = 80
+SUMMARY_CHARACTERS: Final = 240
 BODY_BAR: Final = CODE_BAR  # code in a step needs no bar of its own
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from agent_tui.config.tool_rules import WRITING_TOOLS
 from agent_tui.model.inert import inert, inert_line, visible, visible_line
 from widgets.markdown.rows import APART
 from widgets.transcript.json_text import GOES_ON, ParsedJson, parse, pretty, readable
@@ -21,7 +22,7 @@ MAX_COLUMNS: Final = 8
 MAX_CELL_CHARACTERS: Final = 120
 MAX_ABOUT_CHARACTERS: Final = 120
 SHOWN_CHARACTERS: Final = 40  # of what a call is about: more may be cut by the width of the row
-MAX_FAILURE_CHARACTERS: Final = 40
+MAX_FAILURE_CHARACTERS: Final = 200  # the width of the row cuts it, too
 MARKS_IN_MARKS: Final = 3  # bold around code, and so on
 MORE: Final = "… {more}"
 THINKING: Final = "thinking"
@@ -38,6 +39,7 @@ WORDS: Final = (THINKING, RESULT, *FILES.values(), "more", EXIT, FAILED)
 COUNTED: Final = (("row", "rows"), ("more line", "more lines"), ("more row", "more rows"))
 MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")
 PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked for
+_WRITTEN: Final = re.compile(r": \+(\d+) -(\d+) lines, [\d,]+ bytes now\Z")  # the result of an edit
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _FENCE_SIGNS: Final = re.compile(r"^[ \t]*(`+)", re.MULTILINE)
 _DIFF: Final = re.compile(r"(?:\A|\n)(?:--- [^\n]*\n\+\+\+ [^\n]*\n)?@@ -[0-9,]+ \+[0-9,]+ @@")
@@ -75,7 +77,7 @@ def step_head(
         case "text":
             return "", _joined(times)
         case "tool_call":
-            summary = times if result is None else _outcome(result, success, times)
+            summary = times if result is None else _outcome(result, success, times, name)
             return _title(name or kind, _about(arguments)[0]), _joined(summary)
         case "tool_result":
             text = content if result is None else result
@@ -171,9 +173,11 @@ def _arguments_body(arguments: str, limit: str | None) -> str:
     return fenced(visible(readable(parsed)), limit=limit) if parsed.value != {} or not parsed.is_whole else ""
 
 
-def _outcome(result: str, success: bool, times: list[str]) -> list[str]:
+def _outcome(result: str, success: bool, times: list[str], tool: str = "") -> list[str]:
     if not success:
         return [failure(result), *times]
+    if tool in WRITING_TOOLS and (found := _WRITTEN.search(result)):
+        return [*times, f"+{found[1]} −{found[2]}"]
     value = _value(result)
     if isinstance(value, list) and value:
         return [*times, counted(len(value), "row", "rows")]

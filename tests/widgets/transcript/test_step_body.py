@@ -324,3 +324,9 @@ def test_signs_that_are_no_markup_stay_in_the_first_words_of_a_thought(thought: 
 )
 def test_tokens_are_short(count: int, text: str) -> None:
     assert tokens(count) == text
+
+
+def test_an_edit_says_how_many_lines_it_changed() -> None:
+    result = "src/main.py: +12 -3 lines, 1,024 bytes now"
+    assert step_text("tool_call", name="patch_file", result=result, seconds=0.009).summary == "9 ms · +12 −3"
+    assert step_text("tool_call", name="other", result=result, seconds=0.009).summary == "9 ms · 42 B"

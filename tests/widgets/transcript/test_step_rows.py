@@ -198,3 +198,12 @@ async def test_what_stands_at_the_right_of_a_title_is_cut_last_and_may_change() 
         " messages left out",
         " Words.",
     ]
+
+
+def test_a_long_reason_of_a_failure_takes_what_the_row_has_and_no_more() -> None:
+    why = "✗ " + "the file was changed meanwhile and " * 4
+    wide = text_of(head_row("patch_file  src/main.py", why, 200, is_folded=True))
+    assert why.strip() in wide
+    narrow = text_of(head_row("patch_file  src/main.py", why, 100, is_folded=True))
+    assert "patch_file    src/main.py ✗" in narrow
+    assert narrow.endswith("…")
