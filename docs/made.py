@@ -192,7 +192,7 @@ def _values(one: Setting) -> str:
         return f"{', '.join(choices)} or {last}"
     if one.type in (int, float):
         return one.bounds
-    said = "a folder" if one.is_folder else _SAID[one.type]
+    said = "a folder" if one.is_folder else "`#rgb` or `#rrggbb`" if one.is_color else _SAID[one.type]
     return f"{said}, or null" if one.nullable else said
 
 

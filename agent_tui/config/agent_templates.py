@@ -18,6 +18,7 @@ from typing import Final
 from agent_tui.config.file import config_path
 from agent_tui.config.table import Table, read_toml
 from agent_tui.config.toml_string import toml_string
+from agent_tui.model.colors import hex_color
 from agent_tui.model.errors import ConfigError, not_written
 from agent_tui.model.inert import inert_line
 from agent_tui.model.records import AGENT_NAME, NAME, WORDS
@@ -30,7 +31,6 @@ MAX_FILE_BYTES: Final = 256 * 1024
 MAX_FILES: Final = 500
 MAX_SUMMARY_CHARACTERS: Final = 200
 
-COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _ID = re.compile(r"[^\W_][\w.-]{0,63}")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _KANA = re.compile("[\u3040-\u30ff\uac00-\ud7af]")  # a text with these and ideographs is not Chinese
@@ -126,7 +126,7 @@ def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[s
         raise ConfigError(f"{path}", "the name of the file must be letters, digits, - and _")
     table = Table(path, read_toml(path, MAX_FILE_BYTES))
     color, model, provider = (table.text(key, NAME).strip() for key in ("color", "model", "provider"))
-    if color and not COLOR.fullmatch(color):
+    if color and not hex_color(color):
         raise table.fail("color", "must be like #4c9be8")
     table.warn_of_unknown(_KNOWN_KEYS, "unknown key, ignored")
     texts = _languages(table)
@@ -137,7 +137,7 @@ def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[s
         {tag: entry["name"] for tag, entry in texts.items()},
         {tag: entry["prompt"] for tag, entry in texts.items()},
         {tag: entry["summary"] for tag, entry in texts.items() if entry["summary"]},
-        color,
+        hex_color(color),
         model,
         provider,
         path,

@@ -23,10 +23,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
-from agent_tui.config.agent_templates import COLOR, Template, language_of
+from agent_tui.config.agent_templates import Template, language_of
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.table import Table, read_toml
 from agent_tui.config.toml_string import toml_string
+from agent_tui.model.colors import hex_color
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
@@ -129,7 +130,7 @@ def room_file_text(room: RoomInfo) -> str:
         said = {one.name: named[one.name] for one in fields(FileAgent) if one.name in named}
         if agent.provider_id == DEMO_PROVIDER:
             del said["model"]
-        if not COLOR.fullmatch(agent.color):
+        if not hex_color(agent.color):
             del said["color"]
         blocks.append("\n".join(["[[agents]]", *(f"{k} = {toml_string(v)}" for k, v in said.items() if v)]))
     if not room.agents:
@@ -223,6 +224,6 @@ def _agent(table: Table) -> FileAgent:
     texts = {key: _text(table, key, longest) for key, longest in most.items()}
     if not texts["name"].strip() and not texts["template"]:
         raise table.fail("name", "is missing; an agent needs a name or a template")
-    if texts["color"] and not COLOR.fullmatch(texts["color"]):
+    if texts["color"] and not hex_color(texts["color"]):
         raise table.fail("color", "must be like #4c9be8")
-    return FileAgent(**texts)
+    return FileAgent(**{**texts, "color": hex_color(texts["color"])})

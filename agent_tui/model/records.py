@@ -198,7 +198,7 @@ class AgentInfo:
 
     id: str
     name: Annotated[str, Setting(most=AGENT_NAME, is_name=True, required=True, noun="The name of an agent")]
-    color: Annotated[str, Setting()] = ""
+    color: Annotated[str, Setting(is_color=True)] = ""
     model: Annotated[str, _MODEL] = ""
     turn_order: int = 0
     system_prompt: Annotated[str, Setting(most=WORDS, noun="A system_prompt", key="prompt")] = ""

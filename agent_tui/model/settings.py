@@ -23,9 +23,10 @@ class Setting:
 
     ``least`` and ``most`` limit a number of this ``unit``; ``zero`` says what 0 means if it is not a number.
     ``most`` also limits the characters of a text and the names in a list. ``choices`` are all possible texts,
-    ``empty`` says why it cannot be empty, ``is_name``: blanks around it are ignored. ``noun`` is its name in
-    a refusal. ``name`` (on the wire), ``type`` (str, int, float, bool, or tuple for names), ``nullable`` and
-    a missing ``default`` are taken from the field. ``default`` is the value if none is given.
+    ``empty`` says why it cannot be empty, ``is_name``: blanks around it are ignored, ``is_color``: it is
+    stored as ``#rrggbb``. ``noun`` is its name in a refusal. ``name`` (on the wire), ``type`` (str, int,
+    float, bool, or tuple for names), ``nullable`` and a missing ``default`` are taken from the field.
+    ``default`` is the value if none is given.
     """
 
     least: float = 0
@@ -36,6 +37,7 @@ class Setting:
     empty: str = ""
     is_name: bool = False
     is_folder: bool = False
+    is_color: bool = False
     noun: str = ""
     default: Any = None
     required: bool = False  # a new one needs it

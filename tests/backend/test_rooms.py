@@ -21,7 +21,7 @@ async def test_a_room_is_made_shown_changed_listed_and_deleted(talking: Backend)
             "execution_mode": "parallel",
             "max_rounds": 2,
             "keep_running": True,
-            "agents": [{"name": "Mika", "color": "#ff0000", "system_prompt": "You doubt.", "model": "m1"},
+            "agents": [{"name": "Mika", "color": "#F00", "system_prompt": "You doubt.", "model": "m1"},
                        {"name": "Ada", "provider_id": "local", "unknown": [1]}],
             "unknown": {"ignored": True},
         },
@@ -81,6 +81,10 @@ async def test_what_a_room_cannot_be_is_a_422_that_names_the_field(talking: Back
         ({"task": "x", "agents": [{"name": ""}]}, "name"),
         ({"task": "x", "agents": [{"name": "a", "model": 4}]}, "agents[0].model"),
         ({"task": "x", "agents": [{"name": "a"}] * 1000}, "agents"),
+        *(
+            ({"task": "x", "agents": [{"name": "a", "color": odd}]}, "color")
+            for odd in ("blue", "#ffff", "#")
+        ),
     ]
     for fields, field in wrong:
         answer = await talking.client.call("POST", "/api/rooms", fields)

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.config.agent_templates import (
-    COLOR,
     LANGUAGES,
     SHIPPED,
     Template,
@@ -21,6 +20,7 @@ from agent_tui.config.agent_templates import (
     template_text,
     templates,
 )
+from agent_tui.model.colors import hex_color
 from agent_tui.model.errors import ConfigError
 
 NOBODY = Path("/nonexistent/agents")
@@ -46,7 +46,7 @@ def test_fourteen_are_shipped_each_in_three_languages_and_a_colour_of_its_own() 
     assert len({template.color for template in shipped}) == 14
     for template in shipped:
         assert set(template.names) == set(template.prompts) == set(template.summaries) == set(LANGUAGES)
-        assert COLOR.fullmatch(template.color)
+        assert hex_color(template.color)
         assert template.path.parent == SHIPPED
         assert not template.is_own
 

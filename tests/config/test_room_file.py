@@ -35,7 +35,7 @@ model = "m1"
 name = "Ada"
 prompt = "Know it."
 provider = "local"
-color = "#4c9be8"
+color = "#4CE"
 """
 MISTAKES = {
     "task = 1": "task: must be a string",
@@ -94,7 +94,7 @@ def test_everything_a_file_may_say_is_read(tmp_path: Path) -> None:
     }
     assert file.agents == (
         FileAgent(template="critic", model="m1"),
-        FileAgent("Ada", "", "Know it.", "", "local", "#4c9be8"),
+        FileAgent("Ada", "", "Know it.", "", "local", "#44ccee"),
     )
     assert file.warnings == ()
 

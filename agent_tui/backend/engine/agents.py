@@ -14,7 +14,6 @@ from agent_tui.backend.store.rows import ConversationRow
 from agent_tui.config.agent_templates import language_of
 from agent_tui.model.events import AgentInfo
 
-COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 # The part of a prompt that names a role, and the roles that write a synthesis.
 _FIRST_SENTENCE = re.compile(r"[^.。\n]{0,80}")
 _SUMS_UP = re.compile(
@@ -104,7 +103,6 @@ def _in_a_line(name: str) -> str:
 
 
 def colors(wanted: Sequence[str]) -> list[str]:
-    """Return a colour for each agent: the wanted one if it is ``#rrggbb``, else one that is not used yet."""
-    given = {color.lower() for color in wanted if COLOR.fullmatch(color)}
-    free = cycle([color for color in PALETTE if color not in given] or PALETTE)
-    return [color.lower() if COLOR.fullmatch(color) else next(free) for color in wanted]
+    """Return a colour for each agent: the wanted one, else one that is not used yet."""
+    free = cycle([color for color in PALETTE if color not in wanted] or PALETTE)
+    return [color or next(free) for color in wanted]

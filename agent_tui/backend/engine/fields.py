@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.words import storable
+from agent_tui.model.colors import hex_color
 from agent_tui.model.errors import ModelError, Refused
 from agent_tui.model.settings import Setting, Values, settings_of
 from agent_tui.paths import folder_exists
@@ -82,6 +83,10 @@ def _checked_number(setting: Setting, value: float) -> float:
 def _checked_text(setting: Setting, value: str) -> str:
     if setting.is_folder:
         return _checked_folder(setting, value)
+    if setting.is_color and value and not hex_color(value):
+        refuse("That is not a colour", f"{setting.name} is #rgb or #rrggbb, such as #4c9be8.")
+    if setting.is_color:
+        return hex_color(value)
     if setting.choices and value not in setting.choices:
         refuse(f"{_noun(setting)} is unknown", f"It is one of: {', '.join(setting.choices)}.")
     if len(value) > setting.most:

@@ -60,7 +60,7 @@ async def test_agents_keep_what_they_were_given(tmp_path: Path) -> None:
             "model": "big",
             "provider_id": "local",
         }
-        modelled = {"name": "Bob", "color": "blue", "provider_id": "local"}
+        modelled = {"name": "Bob", "provider_id": "local"}
         agents = (await house.engine.create(ROOMS, {"task": "Talk", "agents": (named, modelled)})).agents
         ada, bob = agents
         assert (ada.color, ada.system_prompt, ada.model, ada.provider_id) == (
