@@ -20,7 +20,7 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.config.voice import DEFAULT_ROOM
 from agent_tui.model.errors import TransportError
-from agent_tui.model.events import RoomInfo
+from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.first import NEW, NewChat, fields_here, first_chat
 from tui.chat.screen import ChatScreen

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from textual import events
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, Refused
-from tests.state.chat_events import call, loaded, message, result, status
+from tests.state.chat_events import call, loaded, message, result, started, status
 from tests.tui.chat_asks import ASK, DIFF, asking
-from tests.tui.one_chat import LIVE, opened
+from tests.tui.one_chat import LIVE, Chat, opened
 from tui.live.ask_bar import AskBar, AskScreen, KeepScreen
 
 

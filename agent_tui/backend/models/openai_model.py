@@ -7,9 +7,9 @@ word, and while one waits, the next part of the answer cannot end (its index is 
 begins without a name gets an empty one; what comes later is added to it. It also adds up what chunks say of
 usage (xAI's and others' say it in every one, and mean the whole so far), passes over a choice without a
 ``delta``, its reason to finish and its whole ``message`` among it, and over thoughts in a list of contents,
-which are Mistral's. And it takes ``<think>`` for a tag only where that is a chunk of its own, but then anywhere:
-local servers without a parser for thoughts (llama.cpp, LM Studio, vLLM) send it in any pieces, and an answer may
-be about the tag.
+which are Mistral's. And it takes ``<think>`` for a tag only where that is a chunk of its own, but then
+anywhere: local servers without a parser for thoughts (llama.cpp, LM Studio, vLLM) send it in any pieces, and
+an answer may be about the tag.
 """
 
 from __future__ import annotations

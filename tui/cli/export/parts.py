@@ -13,7 +13,8 @@ from tui.screens.words import count, say
 from widgets.markdown.rows import APART
 from widgets.transcript.step_body import fenced, step_body, step_head
 
-TOLD_STATUSES = ("waits", "asks", "running", "denied", "unknown", "cut", "undone")  # which a result does not show
+# Which a result does not show.
+TOLD_STATUSES = ("waits", "asks", "running", "denied", "unknown", "cut", "undone")
 
 
 def parts(message: Message) -> list[str | FoldedPart]:
