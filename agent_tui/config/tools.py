@@ -9,6 +9,8 @@ from typing import Final
 
 from agent_tui.config.table import Table
 
+COMMAND_SECONDS: Final = 60.0
+MOST_COMMAND_SECONDS: Final = 3_600.0
 TOOL_VARIABLE: Final = "CALL_OF_A_TOOL"  # set for every program that a tool starts
 TOOL_HEADER: Final = "agent-tui-tool"  # sent by our client inside such a program: it is not a person's
 
@@ -21,12 +23,14 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s/:@\[\]]+)(:\d{1,5})?")
 class ToolsConfig:
     """The ``[tools]`` table: ``allow`` are patterns of calls that run without asking, ``private_hosts`` the
     ``host`` or ``host:port`` of this machine or network from which pages may be fetched, ``pass_env`` the
-    environment variables that commands get besides the harmless ones.
+    environment variables that commands get besides the harmless ones, ``command_seconds`` the most time that
+    one may take.
     """
 
     allow: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
+    command_seconds: float = COMMAND_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class McpConfig:
 def read_tools(table: Table) -> ToolsConfig:
     """Return the ``[tools]`` table; raises ``ConfigError`` for errors in it."""
     table.warn_of_unknown([one.name for one in fields(ToolsConfig)])
+    if "command_seconds" in table.values:
+        table.number("command_seconds", MOST_COMMAND_SECONDS)
     tools = ToolsConfig(**table.said(ToolsConfig))
     for host in tools.private_hosts:
         if not _HOST.fullmatch(host):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
@@ -12,32 +12,24 @@ from agent_tui.backend.tools.programs.environment import command_environment
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, structure
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.backend.tools.workspace import Workspace
+from agent_tui.config.tools import COMMAND_SECONDS
 from agent_tui.model.events import ToolAsk
-from agent_tui.model.inert import visible, visible_line
+from agent_tui.model.inert import inert_line, visible, visible_line
 
-COMMAND_SECONDS = 60.0
 MAX_COMMAND_CHARACTERS = 10_000
-
-_SPEC = ToolSpec(
-    "run_command",
-    "Run a shell command (/bin/sh -c) in the workspace and return its exit code and its output, standard"
-    " output and errors together. It has no terminal and no input; everything that it starts ends with it.",
-    object_schema(
-        {"command": {"type": "string", "minLength": 1, "maxLength": MAX_COMMAND_CHARACTERS}}, "command"
-    ),
-)
+MAX_LINE_CHARACTERS = 200  # of its output while it runs
 
 
 class RunCommand:
-    """``run_command``: ``seconds`` is the command's own time; ``pass_env`` names the variables of our
-    environment that it gets besides the harmless ones.
+    """``run_command``: ``seconds`` is the most time that a command may take; ``pass_env`` names the variables
+    of our environment that it gets besides the harmless ones.
     """
 
     permission: Permission = "ask"
     changes = True
 
     def __init__(self, pass_env: tuple[str, ...] = (), seconds: float = COMMAND_SECONDS) -> None:
-        self.spec = _SPEC
+        self.spec = _spec(seconds)
         self._pass_env = pass_env
         self._limit = seconds
 
@@ -51,16 +43,20 @@ class RunCommand:
         command = _command(arguments)
         folder = Workspace.of(place).root
         line = visible_line(command)
-        preview = f"in {visible_line(str(folder))}\n{self._limit:g} s at most"
+        preview = f"in {visible_line(str(folder))}\n{self._time(arguments):g} s at most"
         if line != command:
             preview = f"{visible(command)}\n\n{preview}"
         return ToolAsk(line, preview)
+
+    def _time(self, arguments: Mapping[str, Any]) -> float:
+        """Return the seconds that the call may take."""
+        return float(min(arguments.get("seconds", self._limit), self._limit))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return ``{"success", "exit_code", "output"}``. After the time-out, or if the command killed the
         process that watches it, exit_code is null and "error" says so, with what could not be ended.
         """
-        command = _command(arguments)
+        command, seconds = _command(arguments), self._time(arguments)
         folder = Workspace.of(place).checked_root()
         spool = Spool(MAX_OUTPUT_CHARACTERS // 2)
         why = "ended because it killed the process that watches it"
@@ -68,13 +64,13 @@ class RunCommand:
         environ = command_environment(self._pass_env)
         child = await Child.start(("/bin/sh", "-c", command), folder, environ)
         async with child:
-            reading = asyncio.create_task(_read(child, spool))
+            reading = asyncio.create_task(_read(child, spool, place.tell))
             try:
                 try:
-                    async with asyncio.timeout(self._limit):
+                    async with asyncio.timeout(seconds):
                         code = await child.wait()
                 except TimeoutError:
-                    why = f"ended after {self._limit:g} s"
+                    why = f"ended after {seconds:g} s"
                     await child.end()
                 # Processes that could not be ended may hold the output: then nothing more is read.
                 await asyncio.wait([reading], timeout=1.0 if child.left else END_SECONDS)
@@ -93,9 +89,41 @@ def _told_of(left: tuple[str, ...]) -> str:
     return ", with everything it had started"
 
 
-async def _read(child: Child, spool: Spool) -> None:
+async def _read(child: Child, spool: Spool, tell: Callable[[str], None] | None) -> None:
+    """Keep what the command writes, and ``tell`` its newest line."""
     while data := await child.stdout.read(PIPE_BYTES):
         spool.add(data)
+        if tell is not None and (line := _last_line(data)):
+            tell(line)
+
+
+def _last_line(data: bytes) -> str:
+    """Return the last line of ``data`` that has words, or its end; looks at no more than that needs."""
+    for line in reversed(data[-4 * MAX_LINE_CHARACTERS :].splitlines()):
+        if words := inert_line(line.decode("utf-8", "replace"), MAX_LINE_CHARACTERS).strip():
+            return words
+    return ""
+
+
+def _spec(seconds: float) -> ToolSpec:
+    return ToolSpec(
+        "run_command",
+        "Run a shell command (/bin/sh -c) in the workspace and return its exit code and its output, standard"
+        " output and errors together. It has no terminal and no input; everything that it starts ends with"
+        f" it. It is ended after {seconds:g} seconds, or earlier if you say so.",
+        object_schema(
+            {
+                "command": {"type": "string", "minLength": 1, "maxLength": MAX_COMMAND_CHARACTERS},
+                "seconds": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "maximum": seconds,
+                    "description": "end it after this time",
+                },
+            },
+            "command",
+        ),
+    )
 
 
 def _command(arguments: Mapping[str, Any]) -> str:

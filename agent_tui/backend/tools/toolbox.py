@@ -121,7 +121,7 @@ class Toolbox:
             *(CurrentTime(), Calculator()),
             *(ListFiles(), ReadFile(), SearchFiles(), WriteFile(), PatchFile()),
             FetchUrl(config.tools.private_hosts),
-            RunCommand(config.tools.pass_env),
+            RunCommand(config.tools.pass_env, config.tools.command_seconds),
             *self._added,
         ]
         self._ours = {tool.spec.name: tool for tool in ours}

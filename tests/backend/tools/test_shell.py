@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.tools.calling import run_tool
 from agent_tui.backend.tools.programs import child as child_module
 from agent_tui.backend.tools.programs import keeper
 from agent_tui.backend.tools.programs.child import Child
@@ -24,6 +25,7 @@ from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.tools.writing import WriteFile
 from agent_tui.config.file import load
+from agent_tui.model.errors import ConfigError
 from tests.backend.tools.calls import called, refused
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc and a subreaper")
@@ -371,3 +373,43 @@ def test_asking_shows_the_exact_command(tmp_path: Path) -> None:
 async def test_many_commands_at_once_do_not_mix(tmp_path: Path) -> None:
     said = await asyncio.gather(*(run(tmp_path, f"sleep 0.0{n}; echo {n}; exit {n}") for n in range(8)))
     assert [(one["exit_code"], one["output"]) for one in said] == [(n, f"{n}\n") for n in range(8)]
+
+
+async def test_a_call_may_ask_for_less_time_than_there_is_and_the_model_knows_how_much_that_is(
+    tmp_path: Path,
+) -> None:
+    tool = RunCommand(seconds=120)
+    assert "ended after 120 seconds" in tool.spec.description
+    assert tool.ask({"command": "make"}, ToolPlace(tmp_path)).preview.endswith("120 s at most")
+    asked = {"command": "echo began; sleep 600", "seconds": 1.5}
+    assert tool.ask(asked, ToolPlace(tmp_path)).preview.endswith("1.5 s at most")
+    output = await called(tool, tmp_path, **asked)
+    assert json.loads(output.content)["error"] == "ended after 1.5 s, with everything it had started"
+    assert "121" in await refused(tool, tmp_path, command="make", seconds=121)
+
+
+async def test_the_newest_line_is_told_while_a_command_runs(tmp_path: Path) -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+    go_on = tmp_path / "go-on"
+    os.mkfifo(go_on)
+    command = f"printf 'one\\ntwo \\033[2J\\n\\n'; read x < {go_on}; head -c 3000000 /dev/zero | tr '\\0' x"
+    place = ToolPlace(tmp_path, tell=told.put_nowait)
+    running = asyncio.create_task(run_tool(RunCommand(), {"command": command}, place))
+    assert await told.get() == "two ␛[2J"
+    await asyncio.to_thread(go_on.write_text, "\n")
+    assert (await running).success
+    while not told.empty():
+        line = told.get_nowait()
+        assert (line.strip("x…"), len(line) <= 200) == ("", True)
+
+
+@pytest.mark.parametrize(("written", "seconds"), [("", 60.0), ("command_seconds = 900", 900.0)])
+def test_the_config_file_says_how_long_a_command_may_take(
+    tmp_path: Path, written: str, seconds: float
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"[tools]\n{written}\n")
+    assert load(path).tools.command_seconds == seconds
+    path.write_text("[tools]\ncommand_seconds = 3601\n")
+    with pytest.raises(ConfigError, match="command_seconds"):
+        load(path)
