@@ -16,11 +16,13 @@ from textual.widgets import TextArea
 from agent_tui.model.inert import inert
 from widgets.choices import ChoiceList, Completion, Suggestion
 from widgets.terminal.private import forget_theme_watcher, name_key, type_into
+from widgets.units import UnitWords, decimal
 
 if TYPE_CHECKING:
     from widgets.terminal.private import Edit, EditResult
 
 MAX_CHARACTERS: Final = 32_000
+TOO_LONG: Final = "not inserted: at most {most} characters fit – save it to a file and name the file"
 MOST_ROWS: Final = 6
 CURSOR_CELLS: Final = 1  # right of the text
 SPACES_OF_A_TAB: Final = "    "
@@ -52,9 +54,6 @@ class Composer(TextArea):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
-
-    class Cut(Message):
-        """Posted when the text was too long and was cut."""
 
     class Cleared(Message):
         """Posted when the text was cleared; it becomes the newest of ``past``."""
@@ -115,7 +114,7 @@ class Composer(TextArea):
         forget_theme_watcher(self.app, self)
 
     def edit(self, edit: Edit) -> EditResult:
-        """Make inserted text safe, and cut it to the space that is left."""
+        """Make inserted text safe. Of what does not fit nothing is inserted: half of it would be sent."""
         text = inert(with_line_ends(edit.text)).replace("\t", SPACES_OF_A_TAB)
         if edit.top == (0, 0):
             text = text[:1].translate(FIRST_MARKS) + text[1:]
@@ -125,8 +124,9 @@ class Composer(TextArea):
         else:
             room = 1 if self.document.line_count < MAX_CHARACTERS and len(self.text) < MAX_CHARACTERS else 0
         if len(text) > room:
-            text = text[:room]
-            self.post_message(self.Cut())
+            text, edit.from_location = "", edit.to_location  # what was selected stays
+            most = decimal(MAX_CHARACTERS)
+            self.notify(UnitWords.word(TOO_LONG).format(most=most), severity="warning", markup=False)
         edit.text = text
         result = super().edit(edit)
         self._fit()

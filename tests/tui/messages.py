@@ -22,6 +22,7 @@ from tui.language import CLI, DOMAIN, FOLDER, KEY, LANGUAGES, WIDGET
 from tui.screens.localised import BELOW, PATTERNS
 from tui.screens.words import ENGLISH
 from widgets import meter
+from widgets.composer import TOO_LONG
 from widgets.transcript import canvas, step_body
 
 COLUMNS: Final = 110
@@ -66,7 +67,9 @@ def _of_commands() -> Iterator[Text]:
 
 
 def _of_widgets() -> Iterator[Text]:
-    yield from (Text(WIDGET, word) for word in (*step_body.WORDS, canvas.NEW, meter.QUIET, meter.CLIPPING))
+    yield from (
+        Text(WIDGET, word) for word in (*step_body.WORDS, canvas.NEW, meter.QUIET, meter.CLIPPING, TOO_LONG)
+    )
     yield from (Text(WIDGET, one, many) for one, many in step_body.COUNTED)
 
 

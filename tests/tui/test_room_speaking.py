@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.events import Key
+from textual.events import Key, Paste
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, Refused
@@ -13,7 +13,7 @@ from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.tui.whole_app import opened_app
 from tui.room.queue import QueueScreen
 from tui.screens.dialog import QuestionScreen
-from widgets.composer import MAX_CHARACTERS, Composer
+from widgets.composer import Composer
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"
 
@@ -286,7 +286,7 @@ async def test_in_the_line_the_room_can_still_be_paused() -> None:
         assert screen.link.calls.asked == [("pause", "r")]
 
 
-async def test_a_long_paste_is_cut_and_what_a_terminal_would_obey_is_not() -> None:
+async def test_what_a_terminal_would_obey_is_cut_out_of_a_paste() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)
         await screen.press("i")
@@ -296,10 +296,15 @@ async def test_a_long_paste_is_cut_and_what_a_terminal_would_obey_is_not() -> No
         assert "\x00" not in line(screen).text
         assert "\u202e" not in line(screen).text
         assert "先把会话分开" in text
-        line(screen).insert("word " * 200_000)
-        assert len(line(screen).text) == MAX_CHARACTERS
-        await screen.text()
-        assert any("the rest was cut off" in told.message for told in screen.app._notifications)
+
+
+async def test_a_paste_that_is_too_long_is_refused_and_nothing_torn_is_sent(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("i", *"Look: ")
+        seen.app.post_message(Paste("word " * 200_000))
+        assert "save it to a file" in await seen.text()
+        await seen.press("enter")
+        assert ("say next Look:", "r0") in seen.link.calls.asked
 
 
 async def test_a_completed_room_asks_for_a_round_first() -> None:

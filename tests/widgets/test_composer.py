@@ -133,9 +133,13 @@ async def test_a_free_key_is_one_in_chinese_input_too() -> None:
         assert line.text == "a？"
 
 
-async def test_more_than_there_is_room_for_is_cut() -> None:
+async def test_nothing_is_inserted_of_what_does_not_fit_and_what_was_selected_stays() -> None:
     async with opened() as (line, pilot):
-        line.insert("line\n" * 300_000)
+        line.insert("about this: ")
+        line.select_all()
+        line.replace("line\n" * 300_000, *line.selection)
+        assert line.text == "about this: "
+        line.insert("x" * (MAX_CHARACTERS - len(line.text)))
         assert len(line.text) == MAX_CHARACTERS
         await pilot.press("x", "backspace", "y")
         assert len(line.text) == MAX_CHARACTERS

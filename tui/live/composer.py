@@ -15,7 +15,7 @@ from agent_tui.model.inert import inert_line
 from tui.live.drafts import LineDraft, past_texts
 from tui.live.key_hints import keys_of
 from tui.screens.words import count, say
-from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
+from widgets.composer import MOST_ROWS, Composer
 from widgets.status_line import Part, StatusLine
 
 SMALL_SCREEN_ROWS = 24  # at most so many: no rule, and one line unless it is written in
@@ -168,7 +168,3 @@ class Writing(Vertical):
         """Quit, as a shell does at the end of its input."""
         event.stop()
         await self.run_action("app.leave")
-
-    def on_composer_cut(self, event: Composer.Cut) -> None:
-        event.stop()
-        self.notify(say("composer.cut", most=count(MAX_CHARACTERS)), severity="warning", markup=False)

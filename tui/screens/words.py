@@ -323,7 +323,6 @@ ENGLISH: Final[dict[str, str]] = {
     "composer.cleared": "cleared – ↑ brings it back",
     "hint.take": "take",
     "composer.failed": "not sent: {reason} – enter sends it again, never twice",
-    "composer.cut": "messages are limited to {most} characters: the rest was cut off",
     "composer.not_kept": "the draft cannot be saved to disk: it is lost when you leave",
     "composer.nobody": "not sent: nobody is called {name} – enter sends it to everyone",
     "composer.gone": "not sent: {name} has left the room – enter sends it to everyone",
