@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agent_tui.clients.agents.files import MAX_FILE_BYTES, MAX_FILES, AgentFiles
 from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
-from agent_tui.model.errors import ConfigError
+from agent_tui.model.errors import ConfigError, ConnectFailed
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
 
@@ -289,4 +289,15 @@ async def test_without_a_workspace_the_path_is_shown_and_attaching_says_why_it_c
     events = [event async for event in client.ask("Hi", turn_id="t1")]
     assert events[0] == ev.TurnNoted("t1", "file_offered", about="out/b.txt")
     assert len(events) == 2
+    await client.aclose()
+
+
+async def test_nothing_is_copied_for_an_agent_that_is_not_there(
+    server: AgentSocketServer, files: AgentFiles, tmp_path: Path
+) -> None:
+    server.refusals = [503]
+    client = AgentSocketClient(server.url, files=files, environ={})
+    with pytest.raises(ConnectFailed):
+        await anext(client.ask("Hi", [tmp_path / "secret.txt"]))
+    assert not (files.workspace / "attachments").exists()
     await client.aclose()

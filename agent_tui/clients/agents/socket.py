@@ -280,11 +280,13 @@ class AgentSocketClient:
         request = FrameQueue()
         link: AgentLink | None = None
         try:
-            paths = await self._attached(attachments)
+            if attachments and self._files is None:
+                raise ConfigError("files cannot be attached here", NO_WORKSPACE)
             await self._drained()
             await self.connect()
             link = self._link
             assert link is not None
+            paths = await self._attached(attachments)  # nothing is copied for an agent that is not there
             link.request = request
             await link.send(UserMessage(text, paths).frame())
             yield None
@@ -298,10 +300,8 @@ class AgentSocketClient:
                 link.leave(request)
 
     async def _attached(self, files: Sequence[Path]) -> tuple[str, ...]:
-        if not files:
-            return ()
         if self._files is None:
-            raise ConfigError("files cannot be attached here", NO_WORKSPACE)
+            return ()
         return tuple([await asyncio.to_thread(self._files.put, file) for file in files])
 
     async def _drained(self) -> None:
