@@ -26,7 +26,7 @@ from tui.cli.arguments import (
     screen_arguments,
     take_connection,
 )
-from tui.entry import SIGNALS, on_signals
+from tui.entry import SIGNALS, on_signals, write_end
 from tui.language import speak, wanted_language, written_language
 
 
@@ -53,6 +53,8 @@ def main() -> int:
     except KeyboardInterrupt:  # perhaps while an error is told
         for number in SIGNALS:  # a key held down does not change the exit code
             signal.signal(number, signal.SIG_IGN)
+        if not output.has_begun:
+            write_end()
         output.drop()  # nobody reads it, perhaps: the last flush must not wait
         output.complain("interrupted")
         return exits.PAUSED

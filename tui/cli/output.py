@@ -24,6 +24,7 @@ NOT_WRITTEN = "the output cannot be written"
 
 on_lost: Callable[[OSError], object] | None = None  # called when stdout can no longer be written
 _held: str | None = None  # the incomplete line, if only whole lines are written
+has_begun = False  # whether anything was written to stdout
 is_writing = False  # to a stream whose reader may be slow: meanwhile nothing else is done
 
 
@@ -51,7 +52,8 @@ def write(text: str) -> None:
     """Write ``text`` to stdout and flush it; if that fails, what follows is dropped and ``on_lost`` is
     called. Without that raises ``BrokenPipeError`` if nobody reads, ``DiskFull`` or ``ConfigError``.
     """
-    global _held
+    global _held, has_begun
+    has_begun = True
     if _held is not None:
         whole, newline, _held = (_held + text).rpartition("\n")
         if not newline:

@@ -7,7 +7,10 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -15,6 +18,8 @@ from tests.fakes.chat_server import OriginalChatServer, text
 from tests.fakes.rooms_server import OriginalRoomsServer, in_thread, run_events
 from tests.tui.programs import PROGRAM, Home, one_line, own_environ
 from tui import runtime
+from tui.cli.headless.formats import Ending, Record, RoomText, format_named
+from tui.entry import end_of_nothing
 
 pytestmark = pytest.mark.slow
 
@@ -116,6 +121,39 @@ def test_a_signal_while_the_program_loads_or_runs_nothing_is_exit_code_3(
     command = [sys.executable, "-P", "-c", INTERRUPTED, module, str(int(number)), "config", "path"]
     done = subprocess.run(command, env=home.environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, one_line(done.stderr)) == (3, "", "interrupted")
+
+
+@pytest.mark.parametrize("module", ["tui.language", "tui.cli.headless.interrupts"])
+@pytest.mark.parametrize("form", ["json", "stream-json"])
+@pytest.mark.parametrize(
+    ("words", "about"),
+    [
+        (("--url", "http://127.0.0.1:9", "ask", "x"), {"conversation": None}),
+        (("rooms", "run", "x"), {"room": None}),
+    ],
+)
+def test_a_signal_before_a_run_begins_leaves_its_end(
+    home: Home,
+    module: str,
+    form: Literal["json", "stream-json"],
+    words: tuple[str, ...],
+    about: dict[str, None],
+) -> None:
+    arguments = (*words, f"--output={form}") if form == "json" else (*words, "--output", form)
+    command = [sys.executable, "-P", "-c", INTERRUPTED, module, str(int(signal.SIGTERM)), *arguments]
+    done = subprocess.run(command, env=home.environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, one_line(done.stderr)) == (3, "interrupted")
+    with redirect_stdout(StringIO()) as written:
+        format_named(form, RoomText).end(Ending("interrupted"), "", Record(about))
+    assert done.stdout == written.getvalue()
+
+
+def test_only_runs_have_an_end() -> None:
+    for words in ("ask x", "rooms list --output json", "voice devices --output json", "ask x --output text"):
+        assert end_of_nothing(words.split()) == ""
+    assert '"room":null,"conversation":null' in end_of_nothing(
+        ["voice", "--wav", "a.wav", "--output", "json"]
+    )
 
 
 def written_to(home: Home, output: int, *command: str) -> subprocess.CompletedProcess[str]:
