@@ -189,7 +189,7 @@ def test_the_whole_text_of_a_resumed_room_begins_with_what_was_said_before(home:
     half = stored("m1", "It loses", "Ada", 1) | {"interrupted": "pause"}
     told = [person({"id": "m9", "content": TASK}), stored("m0", "First.", "Mika", 1), half]
     rest = {"id": "m2", "content": " data."}
-    resumed: list[tuple[str, dict[str, Any]]] = [
+    resumed: list[Event] = [
         ("room_started", {"room_id": "r1", "resumed": True}),
         ("message_start", {"id": "m2", "role": "assistant", "sender_name": "Ada", "continues": "m1"}),
         ("message_chunk", rest),
