@@ -21,8 +21,9 @@ DEMO_TOKENS_PER_SECOND = 15.0  # a demo room of three rounds lasts more than a m
 DEMO_SEED = 1
 LOOPBACK = "127.0.0.1"
 MAX_PORT = 65535
+_NUMBER = re.compile("[0-9.eE+-]+")
 PLAIN = {  # argparse's wording: that of all commands
-    r"^argument (\S+): invalid int value: .*": r"\1: must be a whole number",
+    r"^argument (\S+): invalid _whole value: .*": r"\1: must be a whole number",
     r"^argument (\S+): invalid float value: .*": r"\1: must be a number",
     r"^argument (\S+): expected one argument$": r"\1: needs a value",
     r"^argument (\S+): ignored explicit argument .*": r"\1: takes no value",
@@ -100,7 +101,7 @@ def parse(arguments: list[str]) -> Settings:
         raise ConfigError(f"unexpected argument '{others[0]}'", f"see agent-tui {given.mode} --help")
     config = named_path(given.config, "--config") if given.config else config_path()
     rate = _number(given.demo_rate, "--demo-rate", "AGENT_TUI_DEMO_RATE", DEMO_TOKENS_PER_SECOND)
-    seed = int(_number(given.demo_seed, "--demo-seed", "AGENT_TUI_DEMO_SEED", DEMO_SEED))
+    seed = int(_number(given.demo_seed, "--demo-seed", "AGENT_TUI_DEMO_SEED", DEMO_SEED, is_whole=True))
     if given.mode == "embedded":
         return Settings(
             "embedded",
@@ -139,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     embedded.add_argument("--unwatched-seconds", type=float, default=30.0, help=argparse.SUPPRESS)
     serve = modes.add_parser("serve", help="the backend alone", allow_abbrev=False)
     serve.add_argument("--host", default=LOOPBACK, help="address to listen on (default: %(default)s)")
-    serve.add_argument("--port", type=int, default=0, help="0 picks a free one (default)")
+    serve.add_argument("--port", type=_whole, default=0, help="0 picks a free one (default)")
     serve.add_argument(
         "--database", metavar="URL", help="sqlite:///path/file.db (default: in the data folder)"
     )
@@ -160,16 +161,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _number(given: str | None, option: str, variable: str, default: float) -> float:
+def _whole(text: str) -> int:
+    """Return a whole number; raises ``ValueError`` for what only ``int`` takes, such as "1_0" and "٣"."""
+    if not re.fullmatch("-?[0-9]{1,18}", text):
+        raise ValueError
+    return int(text)
+
+
+def _number(
+    given: str | None, option: str, variable: str, default: float, *, is_whole: bool = False
+) -> float:
     name, text = (option, given) if given is not None else (variable, os.environ.get(variable, ""))
     if not text:
         return default
     try:
-        value = float(text)
+        value = _whole(text) if is_whole else float(text) if _NUMBER.fullmatch(text) else -1.0
     except ValueError:
         value = -1.0
-    if not 0 <= value < 1e9:  # also refuses nan
-        raise ConfigError(f"{name} {text!r}", "must be a number, 0 or more")
+    if not 0 <= value < 1e9:
+        wanted = "must be a whole number, 0 or more" if is_whole else "must be a number, 0 or more"
+        raise ConfigError(f"{name} {text!r}", wanted)
     return value
 
 

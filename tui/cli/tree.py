@@ -50,6 +50,8 @@ PLAIN: Final = {  # Typer's and pydantic's wording: ours
     r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)$": r"unexpected argument '\1'",
 }
 _AN_OPTION: Final = re.compile(r"--[\w-]*(=.*)?")
+_WHOLE: Final = re.compile("-?[0-9]*")
+_NUMBER: Final = re.compile("[0-9.eE+-]*")
 _BY_NAME: Final = "tui.rooms.by_name"
 _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
@@ -111,6 +113,15 @@ def _check_values(ctx: Any, words: Sequence[str]) -> None:
         is_empty = not (value if has_value else following) and not option.setting
         if is_empty or (not has_value and _AN_OPTION.fullmatch(following)):
             raise ConfigError(f"{name}: needs a value", f"see {PROGRAM} {command.path} --help")
+        _check_number(command, option, value if has_value else following)
+
+
+def _check_number(command: Command, option: Option, value: str) -> None:
+    """Raise ``ConfigError`` for what Python alone takes as a number, such as "1_0" and "٣"."""
+    type_ = _SETTINGS[option.name].type if option.setting else option.type
+    wanted = {int: "must be a whole number", float: "must be a number"}.get(type_)
+    if wanted and not (_WHOLE if type_ is int else _NUMBER).fullmatch(value):
+        raise ConfigError(f"{option.name}: {wanted}", f"see {PROGRAM} {command.path} --help")
 
 
 class _WithPage(ClickCommand):

@@ -18,6 +18,7 @@ TIMES = ("next", "now")  # when a message is said
 
 ID = re.compile(r"[A-Za-z0-9_.~-]{1,200}")
 _WHOLE = re.compile(r"[0-9]{1,18}")  # fits 63 bits; int() alone would take " 1_0" and "٣"
+MOST = 10**18 - 1
 _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
@@ -29,25 +30,23 @@ def path_id(request: Request, name: str, what: str) -> str:
     return found
 
 
-def number(request: Request, name: str) -> int | None:
+def number(request: Request, name: str, least: int = 0) -> int | None:
     """Return a whole number of the query; raises ``Refused`` (400) for anything else."""
     text = request.query_params.get(name)
-    return None if text is None else whole(text, name)
+    return None if text is None else whole(text, name, least)
 
 
-def whole(text: str, name: str) -> int:
+def whole(text: str, name: str, least: int = 0) -> int:
     """Return ``text`` as a whole number; raises ``Refused`` (400) for anything else."""
-    if not _WHOLE.fullmatch(text):
-        raise Refused(f"{name} must be a whole number", status=HTTPStatus.BAD_REQUEST)
+    if not _WHOLE.fullmatch(text) or int(text) < least:
+        title = f"{name} must be a whole number from {least} to {MOST:,}"
+        raise Refused(title, status=HTTPStatus.BAD_REQUEST)
     return int(text)
 
 
 def limit(request: Request) -> int | None:
     """Return the query's ``limit``."""
-    found = number(request, "limit")
-    if found == 0:
-        raise Refused("limit must be at least 1", status=HTTPStatus.BAD_REQUEST)
-    return found
+    return number(request, "limit", least=1)
 
 
 def wait_seconds(request: Request) -> float:
