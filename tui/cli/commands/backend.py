@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_tui.config.file import load
 from tui import runtime
 from tui.cli import output
 from tui.cli.output import OutputFormat
@@ -10,7 +11,10 @@ from tui.screens.words import say, say_count
 
 
 def status(output_format: OutputFormat) -> None:
-    """Print whether the backend runs and what it does; never starts it."""
+    """Print whether the backend runs and what it does; never starts it. Raises ``ConfigError`` for an
+    unusable config file.
+    """
+    load()
     endpoint = runtime.find()
     work = runtime.under_way(endpoint) if endpoint is not None else runtime.Work()
     if output_format == "json":

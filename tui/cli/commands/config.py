@@ -25,7 +25,8 @@ def path() -> None:
 
 
 def show() -> None:
-    """Print the file's settings, secrets hidden; raises ``ConfigError`` if it is not TOML."""
+    """Print the file's settings, secrets hidden; raises ``ConfigError`` for an unusable file."""
+    load()
     table = read_table(config_path())
     if not table:
         output.say(localised(f"# {config_path()}: no settings, the defaults hold"))

@@ -108,6 +108,21 @@ def test_variables_for_commands_are_checked(home: Home) -> None:
     assert home.main("config", "check").stdout == said
 
 
+@pytest.mark.parametrize("text", ['[backends.x]\nkind = "foo"\n', "[provider.x]\n", "theme = [", "theme = 3"])
+def test_a_file_that_is_unusable_stops_every_command_but_those_that_mend_it(home: Home, text: str) -> None:
+    home.config.write_text(text, encoding="utf-8")
+    for command in ("config show", "config check", "backend status", "backend status --output json"):
+        done = home.main(*command.split())
+        assert (done.returncode, done.stdout) == (2, ""), command
+        assert one_line(done.stderr).startswith(f"{home.config}: ")
+    assert home.main("config", "path").stdout == f"{home.config}\n"
+    assert home.main("backend", "stop").returncode == 0
+    doctor = home.main("doctor", "--json")
+    assert doctor.returncode == 4
+    (check,) = [one for one in json.loads(doctor.stdout)["checks"] if one["id"] == "config"]
+    assert check["status"] == "failed"
+
+
 def test_show_without_a_file_says_so_in_a_comment(home: Home) -> None:
     done = home.main("config", "show")
     assert done.returncode == 0
