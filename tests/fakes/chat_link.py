@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_tui.clients.chat import Question
 from agent_tui.clients.records import ModelInfo, ProviderInfo, ToolInfo, ToolServer
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.model.events import ChangedFile, ConversationInfo, Event, Message
 from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
 from tests.fakes.event_link import EventLink
@@ -25,6 +25,7 @@ class FakeChatClient(FakeRules):
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.refuse: AgentTuiError | None = None
+        self.is_deleted = False
         self.info = ConversationInfo("c", title="Make")
         self.chats: list[ConversationInfo] = [self.info]
         self.stored: list[Message] = []
@@ -71,6 +72,8 @@ class FakeChatClient(FakeRules):
         return [stored_message_fields(message) for message in self.stored]
 
     async def as_known(self, conversation_id: str) -> ConversationInfo:
+        if self.is_deleted:
+            raise NotFound(f"There is no conversation {conversation_id}", status=404)
         return self.info
 
     async def show_raw(self, conversation_id: str) -> Any:

@@ -17,7 +17,7 @@ from agent_tui.clients.records import (
     ToolInfo,
     ToolServer,
 )
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.model.events import Event, LinkChanged, QueuedMessage, RoomInfo
 from tests.fakes.event_link import EventLink
 from tests.fakes.rules import FakeRules
@@ -51,6 +51,11 @@ class FakeClient(FakeRules):
         self.news: asyncio.Queue[RoomChanges] = asyncio.Queue()
         self.pausing: asyncio.Queue[PausesSoon | AgentTuiError | None] = asyncio.Queue()
         self.presses = 0
+
+    async def as_known(self, room_id: str) -> RoomInfo:
+        if isinstance(self.refuse, NotFound):
+            raise self.refuse
+        return self.room or RoomInfo(room_id)
 
     async def attend(
         self, *, give_up_seconds: float | None = None

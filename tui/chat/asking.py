@@ -147,7 +147,10 @@ class Asking:
                 self._composer.hold()
                 self._composer.tell(say("chat.agent.busy", reason=localised(error)))
         except AgentTuiError as error:
+            is_deleted = not self._chat.link.is_agent and await self._chat.is_deleted(error)
             self._failed(question, is_queued, error)
+            if is_deleted:
+                self._chat.tell_deleted()
         finally:
             self._arrived(question)
         if self._is_next_due:  # it came before this question was known to be taken, or to have to wait

@@ -15,7 +15,7 @@ from tui.chat.feed import ChatFeed
 from tui.chat.first import NEW, NewChat
 from tui.link import ChatLink
 from tui.live.host import Host
-from tui.live.key_hints import say_keys
+from tui.live.key_hints import key_of, say_keys
 from tui.live.opened import OpenConversation
 from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
@@ -67,7 +67,11 @@ class OpenChat(OpenConversation["ChatClient"]):
         self.following.note(event)
         if isinstance(event, ev.LinkChanged) and event.status != "connecting":
             self._is_linked.set()
+        self.look_if_deleted(event)
         self._noted(event)
+
+    def tell_deleted(self) -> None:
+        self.composer.tell(say("chat.deleted", press=key_of(self.host.screen, "live.new_chat")))
 
     def show_place(self) -> bool:
         """Show the words, or in an empty chat what to do first; return whether that changed."""

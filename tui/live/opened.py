@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Generic
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.state.conversation import ConversationState
 from tui.link import C, Link
 from tui.live.following import Following
@@ -41,6 +41,31 @@ class OpenConversation(Generic[C]):
     @abstractmethod
     async def take(self, event: ev.Event) -> None:
         """Take an event into the state, and show it."""
+
+    @abstractmethod
+    def tell_deleted(self) -> None:
+        """Say above the line that it was deleted elsewhere, and how to begin another."""
+
+    def look_if_deleted(self, event: ev.Event) -> None:
+        """Say so when the server has no more of what was shown."""
+        if (
+            isinstance(event, ev.LinkChanged)
+            and self.state.loaded
+            and isinstance(self.following.failure, NotFound)
+        ):
+            self.tell_deleted()
+
+    async def is_deleted(self, error: AgentTuiError) -> bool:
+        """Whether ``error`` came because the server has it no more."""
+        if not isinstance(error, NotFound):
+            return False
+        try:
+            await (await self.client()).as_known(self.id)
+        except NotFound:
+            return True
+        except AgentTuiError:
+            pass
+        return False
 
     async def changed_by(self, answer: Awaitable[ev.RoomInfo | ev.ConversationInfo]) -> bool:
         """Take a call's answer into the state, or show its error; return whether it succeeded."""

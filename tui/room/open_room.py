@@ -87,6 +87,7 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         if self.go_to and panes.fits:
             self._go_there(self.go_to)
         self._tell_unpriced()
+        self.look_if_deleted(event)
         self._noted(event)
 
     def _tell_unpriced(self) -> None:
@@ -101,6 +102,9 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         with suppress(AgentTuiError):  # it is read again with the next change, or with the room
             self.state.take_queue(await (await self.client()).queue(self.id))
             self.host.show_soon()
+
+    def tell_deleted(self) -> None:
+        self.composer.tell(say("room.deleted", press=key_of(self.host.screen, "live.new_room")))
 
     @property
     def why_no_round(self) -> str:

@@ -94,7 +94,10 @@ class Speaking:
             if add_a_round:
                 await client.resume(room.id)
         except AgentTuiError as error:
-            composer.tell(say("composer.failed", reason=localised(error)))
+            if await room.is_deleted(error):
+                room.tell_deleted()
+            else:
+                composer.tell(say("composer.failed", reason=localised(error)))
         finally:
             self._is_sending = False
         room.host.show_soon()

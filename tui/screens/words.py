@@ -322,6 +322,8 @@ ENGLISH: Final[dict[str, str]] = {
     "composer.whisper.about": "whisper: only this agent is told",
     "composer.cleared": "cleared – ↑ brings it back",
     "hint.take": "take",
+    "chat.deleted": "this chat was deleted in another terminal – {press} begins a new one",
+    "room.deleted": "this room was deleted in another terminal – {press} begins a new one",
     "composer.failed": "not sent: {reason} – enter sends it again, never twice",
     "composer.not_kept": "the draft cannot be saved to disk: it is lost when you leave",
     "composer.nobody": "not sent: nobody is called {name} – enter sends it to everyone",
