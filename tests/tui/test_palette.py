@@ -297,7 +297,7 @@ async def click(seen: Seen, words: str) -> str:
 async def test_what_a_hint_names_is_done_when_it_is_clicked(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         await click(seen, "p pause")
-        assert seen.link.calls.asked == [("pause", "r0")]
+        await seen.until(lambda: seen.link.calls.asked == [("pause", "r0")])
         text = await click(seen, "? help")
         assert "Pause or resume the room" in text
         assert "Pause or resume the room" not in await click(seen, "close")

@@ -324,6 +324,7 @@ async def test_the_keys_on_the_card_work_at_once(key: str, sent: str) -> None:
         assert answers(screen) == [sent]
         text = await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
         assert "needs approval" not in text
+        await screen.press("k")
         assert screen.app.room.focused is screen.app.room._panes.active
 
 
@@ -419,7 +420,7 @@ async def test_who_goes_away_from_a_question_in_a_room_is_told_the_way_back() ->
         text = await screen.press("tab")
         assert "! answer" in next(row for row in text.splitlines() if "needs approval · make" in row)
         assert "once" not in text
-        await screen.press("a", "y")
+        await screen.press("y")  # copies
         assert answers(screen) == []
         await screen.press("!")
         time.now += 2.0

@@ -221,7 +221,7 @@ async def test_a_key_of_the_users_own_acts_and_the_old_one_does_not(tmp_path: Pa
         assert not isinstance(seen.app.screen, HelpScreen)
         await seen.press("p", "space")
         assert seen.link.calls.asked == []
-        await seen.press("x")
+        await seen.press("escape", "x")  # the letter began a text
         assert seen.link.calls.asked == [("pause", "r0")]
         await seen.press("f1")
         assert isinstance(seen.app.screen, HelpScreen)
