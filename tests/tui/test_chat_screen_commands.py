@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -227,7 +228,17 @@ async def test_new_and_chats_open_another_one() -> None:
         assert chat.app.opened == [(NEW, like_this)]
         assert chat.asked == []  # nothing is stored before a question is
         chat.link.calls.chats = [ev.ConversationInfo("other", title="Another")]
-        assert "Another" in await chat.write("/chats", "enter")
+        home, hour_ago = Path.home(), (datetime.now(UTC) - timedelta(minutes=61)).isoformat()
+        chat.link.calls.chats += [
+            ev.ConversationInfo(
+                "own", title="Mine", workspace=f"{home}/code", updated_at=hour_ago, last_words="So."
+            ),
+            ev.ConversationInfo("bad", title="Broken", error="no"),
+        ]
+        text = await chat.write("/chats", "enter")
+        assert "◌ Another" in text
+        assert "✓ Mine  1 h ago · ~/code" in text
+        assert "✗ Broken" in text
         await chat.press("enter")
         assert chat.app.opened[1:] == [("other", {})]
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from agent_tui.model import events as ev
 from tests.tui.rooms_listed import room
+from tui.lists import chats_texts
 from tui.lists.rooms_texts import ROUND_CELLS, pause_text, state
 from tui.lists.search import snippet_of
 from tui.lists.texts import NO_MARK, form_of, last_words
@@ -56,3 +60,15 @@ def test_a_room_that_a_failure_paused_is_red(reason: str, ink: str) -> None:
 def test_a_long_name_gets_what_the_states_leave(name: int, state: int, columns: tuple[int, int]) -> None:
     shape = form_of(124, ROUND_CELLS, has_cost=False, name=name, state=state)
     assert (shape.name, shape.state) == columns
+
+
+def test_a_wide_row_of_a_chat_has_its_folder() -> None:
+    chat = ev.ConversationInfo("c", title="Make", workspace=f"{Path.home()}/code", last_words="So.")
+
+    def row_of(cells: int) -> str:
+        shape = form_of(cells, chats_texts.MODEL_CELLS, has_cost=False)
+        return "".join(piece.text for piece in chats_texts.row(chat, shape, "now"))
+
+    assert '~/code                "So."' in row_of(180)
+    assert "code" not in row_of(120)
+    assert len(row_of(180)) == 177  # the cursor mark before it, a margin behind

@@ -17,14 +17,17 @@ from tui.chat.open_chat import OpenChat
 from tui.forms.chat import SETTINGS, ConversationForm
 from tui.forms.suspended_rules import suspended_in
 from tui.forms.values import FLAGS, read_value, shown
+from tui.lists.chats_texts import sign
+from tui.lists.order import ago
 from tui.live.changes import ChangesScreen
 from tui.live.commands import Commands, NotDone, copy_newest
 from tui.live.exporting import export
 from tui.live.pager import PagerScreen
-from tui.live.texts import told_server
+from tui.live.texts import short_folder, told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
+from widgets.signs import DOT
 
 if TYPE_CHECKING:
     from tui.cli.export.document import Exported
@@ -238,9 +241,7 @@ class ChatCommands:
     def _choose_chat(self) -> None:
         async def chats() -> Candidates:
             listed = await (await self._chat.client()).listed()
-            return [
-                Candidate(one.id, inert_line(one.title, MAX_WORDS) or say("chat.untitled")) for one in listed
-            ]
+            return [_candidate(one) for one in listed]
 
         def chosen(conversation_id: str | None) -> None:
             if conversation_id is not None and conversation_id != self._info.id:
@@ -273,3 +274,10 @@ def _told(prompt: str) -> str:
     if not prompt:
         return say("command.system.none")
     return say("command.system.now", words=inert_line(prompt, MAX_WORDS))
+
+
+def _candidate(chat: ConversationInfo) -> Candidate:
+    """Return a chat of the list: its state and title, when it was used last, and its folder."""
+    title = inert_line(chat.title, MAX_WORDS) or say("chat.untitled")
+    detail = f" {DOT} ".join(filter(None, (ago(chat.updated_at), short_folder(chat.workspace))))
+    return Candidate(chat.id, f"{sign(chat)} {title}", detail=detail)

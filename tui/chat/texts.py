@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.config.file import DEMO_PROVIDER
@@ -26,6 +25,7 @@ from tui.live.texts import (
     link_status,
     possible,
     rate_limited,
+    short_folder,
     told_apart,
     tools_at_work,
     under_way,
@@ -212,13 +212,8 @@ def over_budget(state: ConversationState, key: str) -> str:
 
 def workspace(state: ConversationState) -> str:
     """Return the short name of the tools' folder."""
-    folder = state.conversation.workspace
-    if not folder:
-        return ""
-    home = str(Path.home())
-    if home != "/" and (folder == home or folder.startswith(f"{home}/")):
-        folder = f"~{folder[len(home) :]}"
-    return say("chat.workspace", folder=inert_line(folder, MAX_NAME_CHARACTERS))
+    folder = short_folder(state.conversation.workspace)
+    return say("chat.workspace", folder=folder) if folder else ""
 
 
 def told_beside(noted: TurnNoted) -> str:

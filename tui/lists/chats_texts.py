@@ -22,16 +22,19 @@ from tui.lists.texts import (
     Use,
     begun,
     last_words,
+    left,
     paragraph,
     put_away,
     row_of,
 )
 from tui.live import signs
-from tui.live.texts import model_name, why_cut
+from tui.live.texts import model_name, short_folder, why_cut
 from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.painter import cropped
 
+FOLDER_CELLS: Final = 20
+FOLDER_FROM_CELLS: Final = 60  # of the column that it begins
 MODEL_CELLS: Final = (16, 12, 0, 0)  # of the model, by the width of a row
 
 
@@ -67,6 +70,8 @@ def row(chat: ConversationInfo, shape: ColumnWidths, age: str, mark: ItemMark = 
         short=mark.short,
     )
     told = [state(chat, mark)]
+    if shape.state >= FOLDER_FROM_CELLS and chat.workspace:
+        told.insert(0, Piece(f"{left(short_folder(chat.workspace), FOLDER_CELLS)}  ", "dim"))
     return row_of(
         shape, head, cropped(model_of(chat), max(1, shape.extra)), told, Use(chat.tokens, chat.cost, age)
     )

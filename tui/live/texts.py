@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
+from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from agent_tui.config.file import DEMO_PROVIDER
@@ -25,6 +26,7 @@ MAX_ERROR_CHARACTERS: Final = 398  # with its sign, what the last row of a messa
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_MODEL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
+MAX_FOLDER_CHARACTERS: Final = 60
 MAX_SERVER_CHARACTERS: Final = 300
 MAX_DESCRIPTION_CHARACTERS: Final = 200
 BUILT_IN: Final = "built-in"  # the source of a tool that no MCP server brings
@@ -177,6 +179,14 @@ def ending(turn: Turn) -> str:
             return f"{signs.CUT} {say('turn.continued')}"
         case "said" | "speaking":
             return ""
+
+
+def short_folder(folder: str) -> str:
+    """Return a folder's path, safe, with "~" for the home folder; "" stays."""
+    home = str(Path.home())
+    if home != "/" and (folder == home or folder.startswith(f"{home}/")):
+        folder = f"~{folder[len(home) :]}"
+    return inert_line(folder, MAX_FOLDER_CHARACTERS)
 
 
 def whole_error(turn: Turn) -> str:
