@@ -44,7 +44,8 @@ class Hold:
             self._app.refresh()
         # A screen checks what to paint only when it becomes idle. A hidden screen must
         # not: Textual would paint everything again for it.
-        for screen in screens[-2:] if self._app.screen.is_modal else screens[-1:]:
+        is_over_another = bool(screens) and screens[-1].is_modal  # an app that ends may have none
+        for screen in screens[-2:] if is_over_another else screens[-1:]:
             screen.check_idle()
         self._before = []
 

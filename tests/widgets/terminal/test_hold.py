@@ -88,3 +88,15 @@ async def test_an_app_that_has_ended_is_not_held() -> None:
     await with_hold(Static("word", markup=False), act)
     holds[0].begin()  # what it still writes to a slow terminal asks for it
     assert not holds[0].is_held
+
+
+async def test_what_was_held_when_the_last_screen_went_is_let_go() -> None:
+    holds: list[Hold] = []
+
+    async def act(pilot: Pilot[Any], driver: CountingDriver, hold: Hold) -> None:
+        hold.begin()
+        holds.append(hold)
+
+    await with_hold(Static("word", markup=False), act)
+    holds[0].release()
+    assert not holds[0].is_held
