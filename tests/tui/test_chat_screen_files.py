@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from tests.fakes.pictures import PNG
 from tests.state.chat_events import message, started, words
 from tests.tui.chat_project import begin_project, composer_text, link_in_a_circle, settled
 from tests.tui.one_chat import opened
+from tests.tui.watched import PATIENCE_SECONDS
 from tui.chat.drafts import KeptDraft, Waiting, keep_draft, load_draft, moved
 from tui.chat.files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
 
@@ -48,6 +51,18 @@ async def test_what_git_ignores_is_not_offered() -> None:
     assert files.fitting("", 50) == [".gitignore", "Makefile", "a b.txt", "src/main.py"]
     assert files.fitting("main", 5) == ["src/main.py"]
     assert files.fitting("OUT", 5) == []
+
+
+def test_a_gitignore_that_is_a_pipe_is_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "piped"
+    folder.mkdir()
+    os.mkfifo(folder / ".gitignore")
+    (folder / "Makefile").touch()
+    files = Files(folder)
+    looking = threading.Thread(target=files.look, daemon=True)
+    looking.start()
+    looking.join(PATIENCE_SECONDS)
+    assert files.fitting("", 50) == ["Makefile"]
 
 
 def test_a_gitignore_that_would_take_forever_is_not_believed() -> None:

@@ -318,8 +318,11 @@ def _can_be_named(name: str) -> bool:
 
 
 def _with_rules_of(folder: Path, path: str, ignored: IgnoreRules) -> IgnoreRules:
+    rules = folder / ".gitignore"
     try:
-        with (folder / ".gitignore").open("rb") as file:
+        if not rules.is_file():  # a pipe would never be read to its end
+            return ignored
+        with rules.open("rb") as file:
             return ignored.below(path, file.read(MAX_IGNORE_BYTES))
     except OSError:
         return ignored
