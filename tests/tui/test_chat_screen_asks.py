@@ -31,6 +31,25 @@ async def test_each_question_rings_once() -> None:
         assert chat.app.rung == 1
 
 
+async def test_a_reason_that_was_begun_is_there_again() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("n", *"too big", "escape")
+        assert "too big" not in chat.now
+        assert "too big" in await chat.press("n")
+        chat.link.calls.refuse = ConnectFailed("the server is away")
+        await chat.press("!", "enter")
+        chat.link.calls.refuse = None
+        assert "too big!" in await chat.press("n")  # it was not taken
+        await chat.press("enter")
+        assert chat.asked[-1] == "answer a1 step-1 deny too big!"
+        await chat.send(status("denied"), call("step-2"), status("asks", "step-2", ask=ASK))
+        chat.time += 1.0
+        text = await chat.press("n")
+        assert "Why not?" in text
+        assert "too big" not in text
+
+
 @pytest.mark.parametrize(
     ("key", "sent"),
     [

@@ -96,6 +96,7 @@ class Approvals(Vertical):
         self._waits_after: Spot | None = None  # was answered here; the bar keeps the focus for the next one
         self._dialog: Screen[Any] | None = None  # that was opened last
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
+        self._reasons: dict[Spot, str] = {}  # that were begun, or are on their way
 
     def compose(self) -> ComposeResult:
         yield self.bar
@@ -126,6 +127,7 @@ class Approvals(Vertical):
         asking = self._questions.state.asking
         self._answered.intersection_update(asking)
         self._filled_in = {one: filled for one, filled in self._filled_in.items() if one in asking}
+        self._reasons = {one: reason for one, reason in self._reasons.items() if one in asking}
         spot = next((spot for spot in asking if spot not in self._answered), None)
         if spot == self.spot:
             self._end_waiting()
@@ -394,7 +396,8 @@ class Approvals(Vertical):
             case "always":
                 self._open(KeepScreen(ask), keep)
             case "deny":
-                self._open(ReasonScreen(), deny)
+                written = partial(self._reasons.__setitem__, spot)
+                self._open(ReasonScreen(self._reasons.get(spot, ""), written), deny)
             case _:
                 self._begin_answer(spot, AskAnswer(decision, pattern))
 

@@ -359,7 +359,9 @@ def asking_line(name: str, ask: ToolAsk) -> str:
 
 
 class ReasonScreen(Dialog[str | None]):
-    """Asks why a tool may not run; closes with the reason (it may be empty) or with None."""
+    """Asks why a tool may not run; closes with the reason (it may be empty) or with None. ``written`` is told
+    what is in the line, so that the next screen can begin with it.
+    """
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "Line"
@@ -367,8 +369,17 @@ class ReasonScreen(Dialog[str | None]):
         Binding("escape", "dismiss", "Back without answering", id="reason.back", priority=True),
     ]
 
+    def __init__(self, begun: str, written: Callable[[str], None]) -> None:
+        super().__init__()
+        self._begun = begun
+        self._written = written
+
     def compose(self) -> ComposeResult:
-        yield framed(say("ask.reason"), Line("", id="reason"), hint=say("ask.reason.hint"))
+        yield framed(say("ask.reason"), Line(self._begun, id="reason"), hint=say("ask.reason.hint"))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._written(event.value)
 
     @on(Input.Submitted)
     def give(self, event: Input.Submitted) -> None:
