@@ -222,6 +222,15 @@ class Composer(TextArea):
             event.prevent_default().stop()
             await self.run_action(action)
 
+    @property
+    def takes_letters(self) -> bool:
+        """Whether letters are only typed: in an empty text some are keys."""
+        return bool(self.text)
+
+    def type_letters(self, letters: str) -> None:
+        """Type all of these at once."""
+        type_into(self, letters, *self.selection)
+
     def action_end(self) -> None:
         """Post ``Ended`` if the text is empty; else delete the character right of the cursor."""
         if self.text:

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import App, ReturnType
@@ -23,6 +23,17 @@ REPEATED_SECONDS: Final = 0.5  # a slow line delays some of them
 SINGLE_SECONDS: Final = 0.3  # what no repetition follows for so long was pressed again
 PATIENCE_SECONDS: Final = 1.0  # a key whose answer takes longer does not delay the others
 NEVER_HELD: Final = frozenset({"ctrl+c", "ctrl+q"})  # they leave a program that is waiting
+
+
+@runtime_checkable
+class TakesLetters(Protocol):
+    """A widget into which letters that wait are typed all at once: a key each costs two milliseconds."""
+
+    @property
+    def takes_letters(self) -> bool:
+        """Whether it would now do nothing with a letter but type it."""
+
+    def type_letters(self, letters: str) -> None: ...
 
 
 class KeyPresses:
@@ -90,16 +101,35 @@ class KeysInOrder(App[ReturnType]):
             await self._answer(self._typed.popleft())
 
     async def _answer(self, event: events.Key | events.Paste) -> None:
-        self.answered += 1
-        number = self.answered
-        loop = asyncio.get_running_loop()
-        self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)
         went_to = self._typed_into
         if self.read_key is not None and isinstance(event, events.Key):
             self.read_key(event)
-        self.presses.note(event.key if isinstance(event, events.Key) else "", time.monotonic() - event.time)
-        await super().on_event(event)
+        letters = self._letters_from(event)
+        for one in (event, *[self._typed.popleft() for _ in letters[1:]]):
+            self.answered += 1
+            self.presses.note(one.key if isinstance(one, events.Key) else "", time.monotonic() - one.time)
+        number = self.answered
+        loop = asyncio.get_running_loop()
+        self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)
+        if letters and isinstance(went_to, TakesLetters):
+            went_to.type_letters("".join(letters))
+        else:
+            await super().on_event(event)
         self._follow(went_to, ROUNDS, number)
+
+    def _letters_from(self, event: events.Key | events.Paste) -> list[str]:
+        """Return the letter of ``event`` and those waiting right behind it, if they can be typed at once."""
+        line = self._typed_into
+        if not (self._typed and isinstance(line, TakesLetters) and line.takes_letters):
+            return []
+        bound, letters = self.screen.active_bindings, []
+        for one in (event, *self._typed):
+            if not isinstance(one, events.Key) or not one.is_printable or one.character is None:
+                break
+            if (found := bound.get(one.key)) is not None and found.binding.priority:
+                break
+            letters.append(one.character)
+        return letters
 
     @property
     def _typed_into(self) -> DOMNode:

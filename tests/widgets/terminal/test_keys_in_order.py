@@ -9,11 +9,13 @@ from contextlib import asynccontextmanager
 import pytest
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tests.settling import settle
+from widgets.composer import Composer
 from widgets.terminal import keys_in_order
 from widgets.terminal.keys_in_order import KeysInOrder
 
@@ -188,3 +190,57 @@ def test_a_key_that_is_held_was_pressed_down_once() -> None:
     assert began(("y", 1.0), ("y", 1.6), ("y", 2.2)) == [1.0, 1.0, 2.2]  # tapped: the first looks like a hold
     assert began(("y", 1.0), ("n", 1.1), ("y", 1.2)) == [1.0, 1.1, 1.2]
     assert began(("y", 1.0), ("", 1.1), ("y", 1.2)) == [1.0, 1.1, 1.2]  # something was pasted between
+
+
+class Writing(KeysInOrder[None]):
+    """Lines to write in, where ``x`` is a key in spite of that: the person wants it so."""
+
+    BINDINGS = [Binding("f5", "mark", "Mark", id="mark", priority=True)]  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changes = 0
+        self.marked: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Composer()
+
+    @property
+    def text(self) -> str:
+        return self.query_one(Composer).text
+
+    def on_mount(self) -> None:
+        self.set_keymap({"mark": "x"})
+
+    def on_text_area_changed(self) -> None:
+        self.changes += 1
+
+    def action_mark(self) -> None:
+        self.marked.append(self.text)
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "marked"),
+    [
+        ((*"abc", "left", "left", *"12", "backspace", "end", *"de"), "a1bcde", []),
+        ((*"abcx", *"de"), "abcde", ["abc"]),
+        ((*"ab", ">cd", *"ef", "ctrl+w", *"gh"), "gh", []),
+        ((*"abc", "shift+left", "shift+left", *"de"), "ade", []),
+    ],
+    ids=["other keys", "a letter that is a key", "a paste", "a selection"],
+)
+async def test_letters_that_wait_are_typed_in_their_order(
+    keys: tuple[str, ...], text: str, marked: list[str]
+) -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        await burst(pilot, *keys)
+        assert (app.text, app.marked) == (text, marked)
+
+
+async def test_letters_that_wait_are_typed_at_once() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        await burst(pilot, *"words" * 200)
+        assert app.text == "words" * 200
+        assert app.changes == 2  # the first letter, and the others
