@@ -75,6 +75,7 @@ async def test_who_reads_is_asked_reads_on_around_it_and_is_back_there_after_the
         await chat.press("y")
         assert chat.asked == ["answer a1 step-1 once"]
         await chat.send(status("running"))
+        await chat.press("up")
         assert chat.app.chat.focused is chat.app.chat._transcript
 
 
