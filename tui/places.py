@@ -175,7 +175,7 @@ class Places:
             screen.key_now = partial(self.keymap.now, "room")
             screen.show_message(message_id)
             if known is not None:
-                screen.state.listed(known)
+                screen.state.take_listed(known)
             self._app.push_screen(screen)
 
     def leave_room(self) -> None:
@@ -209,7 +209,7 @@ class Places:
         screen.show_message(message_id)
         screen.first_question = question
         if known is not None:
-            screen.state.listed(known)
+            screen.state.take_listed(known)
         if isinstance(app.screen, ChatScreen):
             app.switch_screen(screen)
             app.garbage.screen_gone()

@@ -122,30 +122,30 @@ class StatusLine(Widget):
 
     def _painted(self) -> PaintedLine:
         painter = painter_of(self, "status-line--")
-        look = painter.look
+        look, room, gutter = painter.look, painter.room, painter.gutter
         quiet = DIM if self._is_dim else PLAIN
-        left, middle, right = fitted(self._fields, painter.room)
-        right_pieces = _pieces(painter, right, PLAIN)
-        middle_pieces = _pieces(painter, middle, quiet)
+        left, middle, right = fitted(self._fields, room)
+        right_pieces = _pieces(painter, right, PLAIN, room)
+        middle_pieces = _pieces(painter, middle, quiet, room)
         right_cells, middle_cells = cells_in(right_pieces), cells_in(middle_pieces)
         # The right field keeps a sixth of the row, so that the middle one does not move with every word.
         slot = max(right_cells + GAP_CELLS, look.width // 6) if right_cells else 0
         gap = GAP_CELLS if middle_cells else 0
         reserved = right_cells + middle_cells + gap + (GAP_CELLS if right_cells else 0)
         title = DIM if self._is_dim else STRONG
-        left_pieces = _pieces(painter, left, title, painter.room - reserved)
-        space = painter.room - cells_in(left_pieces) - middle_cells - right_cells
+        left_pieces = _pieces(painter, left, title, max(0, room - reserved))
+        space = room - cells_in(left_pieces) - middle_cells - right_cells
         free = space - gap if left_pieces else space
         after = max(0, min(slot - right_cells, free)) if middle_cells else 0
-        at_right = painter.gutter + painter.room - right_cells
+        at_right = gutter + room - right_cells
         self._keys = [
-            *_keys(left, painter.gutter, cells_in(left_pieces)),
+            *_keys(left, gutter, cells_in(left_pieces)),
             *_keys(middle, at_right - after - middle_cells, middle_cells),
             *_keys(right, at_right, right_cells),
         ]
         before = " " * max(0, space - after)
         middle_pieces = [(before, look.base), *middle_pieces, (" " * after, look.base)]
-        return painter.paint([*left_pieces, *middle_pieces, *right_pieces], painter.gutter)
+        return painter.paint([*left_pieces, *middle_pieces, *right_pieces], gutter)
 
 
 def fitted(
@@ -188,21 +188,18 @@ def _keys(parts: Iterable[Part], start: int, cells: int) -> Iterator[tuple[int, 
 def _clean(parts: Parts) -> list[Part]:
     found = [Part(part) if isinstance(part, str) else part for part in parts]
     return [
-        replace(part, text=text, key=inert_line(part.key))
+        replace(part, text=text, key=part.key and inert_line(part.key))
         for part in found
-        if (text := inert_line(part.text)) or part.key
+        if (text := part.text and inert_line(part.text)) or part.key
     ]
 
 
 def _wanted(parts: list[Part]) -> int:
-    return cell_len(SEPARATOR.join(part.whole for part in parts))
+    return cell_len(SEPARATOR.join([part.whole for part in parts]))
 
 
-def _pieces(
-    painter: Painter, parts: list[Part], ink: int, room: int | None = None
-) -> list[tuple[str, Style]]:
+def _pieces(painter: Painter, parts: list[Part], ink: int, room: int) -> list[tuple[str, Style]]:
     """Return the parts of a field as styled texts, cut after ``room`` cells."""
-    room = painter.room if room is None else max(0, room)
     texts: list[tuple[str, int]] = []
     for part in parts:
         own = FAILED if part.text.startswith(FAILED_SIGN) else WARNED if part.warns else ink

@@ -118,7 +118,7 @@ class ConversationState:
 
     # --- the only way in -------------------------------------------------------------------------------
 
-    def listed(self, info: ev.RoomInfo | ev.ConversationInfo) -> None:
+    def take_listed(self, info: ev.RoomInfo | ev.ConversationInfo) -> None:
         """Take what a list knows about it, until it is loaded."""
         self.info = info
         self.ledger.tell(info.tokens, info.cost)
@@ -161,7 +161,10 @@ class ConversationState:
 
     def _run_changed(self, event: ev.RunStarted | ev.RunPaused | ev.RunCompleted | ev.RunFailed) -> None:
         if isinstance(event, ev.RunFailed):
-            self._run_failed(event.content)
+            last = self.last_turn  # a chat's last turn may already say why
+            is_told = not self.is_room and last is not None and last.status != "said"
+            self.run_error = "" if is_told else event.content
+            self._close_open_turns(*_failed(event.content))
         if not isinstance(self.info, ev.RoomInfo):
             return
         room = self.info
@@ -182,17 +185,6 @@ class ConversationState:
                 self.queue = ()  # a room is completed only when nothing waits
             case ev.RunFailed():
                 self.info = replace(room, status="error")
-
-    def _run_failed(self, content: str) -> None:
-        last = self.last_turn  # a chat's last turn may already say why
-        is_told = not self.is_room and last is not None and last.status != "said"
-        self.run_error = "" if is_told else content
-        if content == STOPPED:
-            self._close_open_turns("cut", "stop")
-        elif content.startswith(INTERRUPTED):
-            self._close_open_turns("cut", content.removeprefix(INTERRUPTED))
-        else:
-            self._close_open_turns("failed", content)
 
     def _close_open_turns(self, status: TurnStatus, why: str) -> None:
         for agent in self.agents.values():
@@ -279,14 +271,8 @@ class ConversationState:
         turn = self.turn_of(event.turn_id)
         if turn is not None and turn.status == "speaking":
             turn.note(event)
-            self._see_guide(turn)
+            self._guide = turn.compare_guide(self._guide)
             self.changed.add(turn.id)
-
-    def _see_guide(self, turn: Turn) -> None:
-        """Note whether the model of ``turn`` was told something about its folder for the first time."""
-        if turn.guide is not None:
-            turn.is_guide_news = turn.is_guide_news or turn.guide != self._guide
-            self._guide = turn.guide
 
     def _told(self, event: ev.TextAdded | StepEvent) -> None:
         turn = self.turns.get(event.turn_id) or self.turn_of(event.turn_id)
@@ -346,7 +332,7 @@ class ConversationState:
         is_newest = turn.part_id == message.id
         if is_newest:
             turn.take(message)
-            self._see_guide(turn)
+            self._guide = turn.compare_guide(self._guide)
         self.ledger.account(turn, message.id, message.token_count, message.usage, message.seconds)
         if message.id == turn.id:
             turn.parent_id = message.parent_id or turn.parent_id
@@ -564,3 +550,12 @@ def _ending(told: ev.TurnEnded | ev.Message) -> tuple[TurnStatus, str]:
     if told.error:
         return "failed", told.error
     return ("cut", told.interrupted) if told.interrupted else ("said", "")
+
+
+def _failed(content: str) -> tuple[TurnStatus, str]:
+    """Return how a run that ended with an error ends its turns, and why."""
+    if content == STOPPED:
+        return "cut", "stop"
+    if content.startswith(INTERRUPTED):
+        return "cut", content.removeprefix(INTERRUPTED)
+    return "failed", content

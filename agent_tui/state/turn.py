@@ -226,6 +226,13 @@ class Turn:
             if noted.lasting:
                 self.note(noted)
 
+    def compare_guide(self, known: Note | None) -> Note | None:
+        """Note whether its model was told other things about its folder than ``known``; return the newest."""
+        if self.guide is None:
+            return known
+        self.is_guide_news = self.is_guide_news or self.guide != known
+        return self.guide
+
     def note(self, event: TurnNoted) -> None:
         """Take a note."""
         match event.note:

@@ -54,7 +54,9 @@ def test_flags_are_stronger_than_the_environment(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_file_gives_url_token_timeout_and_paths() -> None:
-    expected = Server("http://127.0.0.1:7001/base", "from-file", 7.0, {"run": "/go/{room_id}"})
+    expected = Server(
+        "http://127.0.0.1:7001/base", "from-file", 7.0, {"run": "/go/{room_id}"}, run_timeout=7.0
+    )
     assert other_server(Connection(backend="work")) == expected
 
 

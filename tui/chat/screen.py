@@ -49,10 +49,10 @@ class ChatScreen(LiveScreen):
         Binding("F", "fold_all", "Fold or unfold all steps", id="chat.fold_all"),
         Binding("t", "fold_all('thinking')", "Fold or unfold all thoughts", id="chat.fold_thoughts"),
         Binding("escape", "back", "Stop the answer, or go back", id="chat.back"),
-        Binding("ctrl+e", "editor", "Open in your editor", id="chat.editor", priority=True),
+        Binding("ctrl+e", "open('editor')", "Open in your editor", id="chat.editor", priority=True),
         Binding("ctrl+o", "open('settings')", "Chat settings: title, model, tools", id="chat.settings"),
         Binding("ctrl+l", "open('models')", "Choose the model", id="chat.models", priority=True),
-        Binding("ctrl+r", "history", "Search earlier questions", id="chat.history", priority=True),
+        Binding("ctrl+r", "open('history')", "Search earlier questions", id="chat.history", priority=True),
         Binding("i", "compose", "Write a question", id="chat.say"),
         Binding("e", "edit", "Edit & resend the question", id="chat.edit"),
         Binding("r", "again", "Retry the answer", id="chat.again"),
@@ -199,25 +199,23 @@ class ChatScreen(LiveScreen):
             self._asking.go_on()
 
     def action_open(self, what: str) -> None:
-        """Open the queue, the changed files (changes), the model picker (models), the settings, or the
-        export.
+        """Open the queue, the changed files (changes), the model picker (models), the settings, the export,
+        the person's own editor, or earlier questions (history).
         """
         if what == "export":
             self._commands.does("/export")
         elif what == "changes":
             self._commands.show_changes()
+        elif what == "editor":
+            self._host.run("editor", edit_elsewhere(self.composer), exclusive=True)
+        elif what == "history":
+            search_past(self.composer, self._host)
         elif what == "queue" and self._reader.may("queue"):
             self._host.open(ChatQueueScreen(self.composer))
         elif what == "models" and self._reader.may("settings"):
             pick_model(self._chat)
         elif what == "settings" and self._reader.may("settings"):
             self._commands.open_settings()
-
-    def action_editor(self) -> None:
-        self._host.run("editor", edit_elsewhere(self.composer), exclusive=True)
-
-    def action_history(self) -> None:
-        search_past(self.composer, self._host)
 
     # --- the transcript ----------------------------------------------------------------------------------
 

@@ -11,11 +11,12 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from tui.keys.layout import key_in_place
+from widgets.terminal.private import binding_of
 
 HOLD_SECONDS: Final = 0.25  # longer than the time between two letters of a word
-MOVES: Final = (  # actions whose keys are pressed repeatedly, and change nothing
+AT_ONCE: Final = (  # actions that are repeated and change nothing, and the pause, which cannot wait
     *("move(", "scroll_", "to_start", "follow", "step_message("),
-    *("find('next')", "find('previous')"),
+    *("find('next')", "find('previous')", "pause_or_resume"),
 )
 WRITES: Final = ("write(", "compose")  # actions that are followed by writing
 NO_WORDS: Final = frozenset(  # no word begins so: a key pressed twice, or keys that a script sends
@@ -49,17 +50,17 @@ class FirstLetter:
     async def takes(self, event: events.Key, *, is_moving: bool) -> bool:
         """Return whether a key was used here. With ``is_moving``, keys that move do so at once."""
         character = (event.character or "") if event.is_printable else ""
-        bound = self._screen.active_bindings.get(key_in_place(event))
+        bound = binding_of(self._screen, key_in_place(event))
         if bound is not None and not self._is_key(bound):
             bound = None
-        has_moved = False
+        has_acted = False
         if self._held is not None:
             letter, before = self._held
             if character and not (self._is_moving or _was_key(letter, before, bound, character)):
                 self.let_go()
                 self._write(letter + character)
                 return True
-            has_moved = before.binding.action.startswith(MOVES)
+            has_acted = before.binding.action.startswith(AT_ONCE)
             await self.act()
             if character and before.binding.action.startswith(WRITES):
                 self._write(character)
@@ -73,8 +74,8 @@ class FirstLetter:
         else:
             self._held = character, bound
             self._timer = self._screen.set_timer(self._hold_seconds, self.act)
-            if bound.binding.action.startswith(MOVES) and (is_moving or has_moved):
-                self._is_moving = has_moved  # of two, no word begins with them
+            if bound.binding.action.startswith(AT_ONCE) and (is_moving or has_acted):
+                self._is_moving = has_acted  # of two, no word begins with them
                 await self._run()
         return True
 
@@ -110,12 +111,15 @@ class FirstLetter:
 def _was_key(letter: str, before: ActiveBinding, bound: ActiveBinding | None, character: str) -> bool:
     """Return whether ``letter``, the key of ``before``, was a key, now that ``character`` follows it.
 
-    It was if both move, if no word begins with the two, or if it leads to the line and ``character`` begins a
-    sentence or belongs to another script. A mark that is a key, such as ``/``, follows a move and no letter.
+    It was if both act at once, if no word begins with the two, or if it leads to the line and ``character``
+    begins a sentence or belongs to another script. A mark that is a key, such as ``/``, follows a move and no
+    letter.
     """
     if before.binding.action.startswith(WRITES):
         return character.isupper() or character.isascii() != letter.isascii()
-    if bound is None or not before.binding.action.startswith(MOVES):
-        return letter + character in NO_WORDS
+    if letter + character in NO_WORDS:
+        return True
+    if bound is None or not before.binding.action.startswith(AT_ONCE):
+        return False
     is_mark = letter.isascii() and not character.isalnum()
-    return is_mark or bound.binding.action.startswith(MOVES)
+    return is_mark or bound.binding.action.startswith(AT_ONCE)

@@ -7,6 +7,8 @@ from typing import Any, Final
 from textual import events
 from textual.app import App
 
+from widgets.terminal.private import binding_of
+
 _LETTERS: Final = dict(zip("йцукенгшщзфывапролдячсмить", "qwertyuiopasdfghjklzxcvbnm", strict=True))
 LATIN: Final[dict[str, tuple[str, str]]] = {  # the key and its character, by the Russian character
     **{russian: (latin, latin) for russian, latin in _LETTERS.items()},
@@ -52,8 +54,8 @@ def read_as_latin(key: events.Key, app: App[Any]) -> None:
     latin = latin_key(key.character or "")
     if latin is None:
         return
-    bound = app.screen.active_bindings
     takers = [one for one in (app.focused, app.screen) if one is not None]
     is_written = any(one.check_consume_key(key.key, key.character) for one in takers)
-    if not is_written and key.key not in bound and latin[0] in bound:
+    is_meant = binding_of(app.screen, key.key) is None and binding_of(app.screen, latin[0]) is not None
+    if not is_written and is_meant:
         key.key, key.character = latin

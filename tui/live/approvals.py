@@ -139,7 +139,7 @@ class Approvals(Vertical):
             self._dialog.dismiss(None)
         step = self._questions.state.step(*spot) if spot is not None else None
         had_focus = self.has_bar_focus
-        name = self._name_of(spot, step) if spot is not None and step is not None else ""
+        name = _name_of(self._questions.state, spot, step) if spot is not None and step is not None else ""
         self.guard.begin()
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
@@ -308,7 +308,9 @@ class Approvals(Vertical):
         elif agreed:
             self._take(spot, "once")
         else:
-            self._begin_answer(spot, AskAnswer("decline" if self._form_of(spot) is not None else "deny"))
+            self._begin_answer(
+                spot, AskAnswer("decline" if _form_of(self._questions.state, spot) is not None else "deny")
+            )
         return True
 
     def _take(self, spot: Spot, decision: Decision) -> None:
@@ -322,19 +324,11 @@ class Approvals(Vertical):
 
     def _is_read(self, spot: Spot) -> bool:
         """Whether all of it was on the screen; the keys below it need not have been."""
-        ask, place = self._asked_at(spot), self.place
+        ask, place = _asked_at(self._questions.state, spot), self.place
         if ask is None or place is None or ask.form is not None:
             return False
         is_whole = asking_body(ask) == asking_body(ask, shows_all=True)
         return is_whole and place[0].sight.has_shown_all(but_last=True)
-
-    def _asked_at(self, spot: Spot) -> ToolAsk | None:
-        step = self._questions.state.step(*spot)
-        return step.ask if step is not None else None
-
-    def _form_of(self, spot: Spot) -> ToolForm | None:
-        ask = self._asked_at(spot)
-        return ask.form if ask is not None else None
 
     def _show_form(self, spot: Spot, form: ToolForm) -> None:
         """Let the person fill in what a running tool asks for."""
@@ -342,7 +336,7 @@ class Approvals(Vertical):
         def take(filled: FilledIn | None) -> None:
             if filled is None:
                 return
-            if self._form_of(spot) != form or spot in self._answered:
+            if _form_of(self._questions.state, spot) != form or spot in self._answered:
                 self._host.tell(say("ask.gone"))
                 return
             self._filled_in[spot] = filled
@@ -368,12 +362,12 @@ class Approvals(Vertical):
             if decision is not None:
                 self._decide(spot, decision)
 
-        name = self._name_of(spot, step)
+        name = _name_of(self._questions.state, spot, step)
         screen = AskScreen(name, step.ask, self._host.clock, is_unread=is_unread)
         self._open(screen, decide)
 
     def _decide(self, spot: Spot, decision: Decision) -> None:
-        ask = self._asked_at(spot)
+        ask = _asked_at(self._questions.state, spot)
         if ask is None or spot in self._answered:
             self._host.tell(say("ask.gone"))
             return
@@ -401,12 +395,6 @@ class Approvals(Vertical):
             case _:
                 self._begin_answer(spot, AskAnswer(decision, pattern))
 
-    def _name_of(self, spot: Spot, step: StepState) -> str:
-        """Return the tool that asks; with several agents, also whose it is."""
-        state = self._questions.state
-        turn = state.turn_of(spot[0]) if state.is_room else None
-        return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
-
     def _begin_answer(self, spot: Spot, word: AskAnswer) -> None:
         self._answered.add(spot)
         self.ask()
@@ -429,3 +417,19 @@ class Approvals(Vertical):
             self._answered.discard(spot)
         self.ask()
         self._host.show_soon()
+
+
+def _asked_at(state: ConversationState, spot: Spot) -> ToolAsk | None:
+    step = state.step(*spot)
+    return step.ask if step is not None else None
+
+
+def _form_of(state: ConversationState, spot: Spot) -> ToolForm | None:
+    ask = _asked_at(state, spot)
+    return ask.form if ask is not None else None
+
+
+def _name_of(state: ConversationState, spot: Spot, step: StepState) -> str:
+    """Return the tool that asks; with several agents, also whose it is."""
+    turn = state.turn_of(spot[0]) if state.is_room else None
+    return f"{turn.sender_name} · {step.name}" if turn is not None else step.name

@@ -30,6 +30,7 @@ from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock, terminal_is_behind
 from widgets.terminal.keys_in_order import KeyPresses, KeysInOrder
+from widgets.terminal.private import binding_of
 from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class AskKeys:
         place = self._acts.place
         if place is not None and _scrolled(place[0], event.key):
             return True
-        bound = self._acts.screen.active_bindings.get(key_in_place(event))
+        bound = binding_of(self._acts.screen, key_in_place(event))
         is_answer = bound is not None and self._is_answer(bound)
         if self._acts.spot is None and not (self.letter.held or is_answer):
             self._acts.give_focus_back()

@@ -112,18 +112,14 @@ class LiveScreen(Screen[None]):
         """A letter that may be a key, or the first of a sentence."""
         return FirstLetter(self, self.composer.write)
 
-    @property
-    def _is_reading(self) -> bool:
-        return self.focused is None or isinstance(self.focused, Transcript)
-
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Whether a letter may begin a sentence, which keeps it in its own script."""
         is_other = character is not None and character.isalpha() and not character.isascii()
-        return is_other and self._is_reading
+        return is_other and _is_reading(self.focused)
 
     async def on_key(self, event: Key) -> None:
         """Write a sentence's first letters into the line; a letter alone is a key."""
-        if self._is_reading and await self.letter.takes(event, is_moving=True):
+        if _is_reading(self.focused) and await self.letter.takes(event, is_moving=True):
             event.prevent_default().stop()
 
     def on_screen_suspend(self) -> None:
@@ -161,3 +157,8 @@ class LiveScreen(Screen[None]):
 
     def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
         self._find_bar.take_found(event)
+
+
+def _is_reading(focused: Widget | None) -> bool:
+    """Return whether the person reads, and does not write or answer."""
+    return focused is None or isinstance(focused, Transcript)

@@ -47,7 +47,7 @@ class RoomScreen(LiveScreen):
         Binding(
             "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
         ),
-        Binding("c", "go_on", "Continue what was cut off", id="room.continue"),
+        Binding("c", "act('continue')", "Continue what was cut off", id="room.continue"),
         Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="room.answer"),
         Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
@@ -158,15 +158,12 @@ class RoomScreen(LiveScreen):
     def action_pause_or_resume(self) -> None:
         self._runs.pause_or_resume()
 
-    def action_go_on(self) -> None:
-        """Continue the run after a lost connection, else the turn that was cut off."""
-        if self.state.link.status == "lost":
+    def action_act(self, act: Act) -> None:
+        """Act on an agent; after a lost connection ``continue`` continues the run, not a turn."""
+        if act == "continue" and self.state.link.status == "lost":
             self._runs.begin_here()
         else:
-            self._acts.act("continue")
-
-    def action_act(self, act: Act) -> None:
-        self._acts.act(act)
+            self._acts.act(act)
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         event.stop()

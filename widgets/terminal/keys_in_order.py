@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, Final, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import App, ReturnType
 from textual.dom import DOMNode
+from textual.screen import Screen
 
 ROUNDS: Final = 2  # up through the widgets: after the key itself, then after the messages it caused
 # A held key repeats after the first of these at most, then within the second.
@@ -104,7 +105,7 @@ class KeysInOrder(App[ReturnType]):
         went_to = self._typed_into
         if self.read_key is not None and isinstance(event, events.Key):
             self.read_key(event)
-        letters = self._letters_from(event)
+        letters = _letters_at_once([event, *self._typed], went_to, self.screen) if self._typed else []
         for one in (event, *[self._typed.popleft() for _ in letters[1:]]):
             self.answered += 1
             self.presses.note(one.key if isinstance(one, events.Key) else "", time.monotonic() - one.time)
@@ -116,20 +117,6 @@ class KeysInOrder(App[ReturnType]):
         else:
             await super().on_event(event)
         self._follow(went_to, ROUNDS, number)
-
-    def _letters_from(self, event: events.Key | events.Paste) -> list[str]:
-        """Return the letter of ``event`` and those waiting right behind it, if they can be typed at once."""
-        line = self._typed_into
-        if not (self._typed and isinstance(line, TakesLetters) and line.takes_letters):
-            return []
-        bound, letters = self.screen.active_bindings, []
-        for one in (event, *self._typed):
-            if not isinstance(one, events.Key) or not one.is_printable or one.character is None:
-                break
-            if (found := bound.get(one.key)) is not None and found.binding.priority:
-                break
-            letters.append(one.character)
-        return letters
 
     @property
     def _typed_into(self) -> DOMNode:
@@ -164,3 +151,19 @@ class KeysInOrder(App[ReturnType]):
 
 def _leaves(event: events.Key | events.Paste) -> bool:
     return isinstance(event, events.Key) and event.key in NEVER_HELD
+
+
+def _letters_at_once(
+    typed: Iterable[events.Key | events.Paste], line: DOMNode, screen: Screen[Any]
+) -> list[str]:
+    """Return the letters that ``typed`` begins with, if ``line`` takes them all at once."""
+    if not (isinstance(line, TakesLetters) and line.takes_letters):
+        return []
+    bound, letters = screen.active_bindings, []
+    for event in typed:
+        if not isinstance(event, events.Key) or not event.is_printable or event.character is None:
+            break
+        if (found := bound.get(event.key)) is not None and found.binding.priority:
+            break
+        letters.append(event.character)
+    return letters

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
+from textual.binding import ActiveBinding
 from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.screen import Screen
@@ -36,6 +37,17 @@ def driver_of(app: App[Any]) -> Driver | None:
 def keymap_of(app: App[Any]) -> Mapping[str, str]:
     """Return the keys that ``App.set_keymap`` took, separated by commas, by the id of the action."""
     return app._keymap
+
+
+def binding_of(screen: Screen[Any], key: str) -> ActiveBinding | None:
+    """Return the same as ``screen.active_bindings.get(key)``, without asking about all other keys."""
+    found: ActiveBinding | None = None
+    for node, bindings in screen._modal_binding_chain:
+        for binding in bindings.key_to_bindings.get(key, ()):
+            enabled = screen.app._check_action_state(binding.action, node)
+            if enabled is not False and (found is None or (binding.priority and not found.binding.priority)):
+                found = ActiveBinding(node, binding, bool(enabled), binding.tooltip)
+    return found
 
 
 def error_of(app: App[Any]) -> BaseException | None:
