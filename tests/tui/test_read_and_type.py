@@ -10,6 +10,7 @@ import pytest
 from textual import events
 from textual.app import App
 
+from agent_tui.model import events as ev
 from tests.tui import one_chat, one_room
 from tests.tui.one_chat import said
 from tests.tui.voice import one_voice
@@ -98,6 +99,15 @@ async def test_the_pause_waits_for_nothing_and_a_sentence_goes_on_in_the_line() 
         type_at_once(screen.app, "please stop")
         await screen.text()
         assert ("pause", "r") in screen.link.calls.asked
+        assert screen.app.room.composer.line.text == "please stop"
+
+
+async def test_a_sentence_resumes_no_room() -> None:
+    async with one_room.opened() as screen:
+        await screen.send(*one_room.speaking(one_room.AGENTS), ev.RunPaused("r", 1))
+        type_at_once(screen.app, "please stop")
+        await screen.text()
+        assert screen.link.calls.asked == []
         assert screen.app.room.composer.line.text == "please stop"
 
 

@@ -14,14 +14,19 @@ from tui.keys.layout import key_in_place
 from widgets.terminal.private import binding_of
 
 HOLD_SECONDS: Final = 0.25  # longer than the time between two letters of a word
-AT_ONCE: Final = (  # actions that are repeated and change nothing, and the pause, which cannot wait
+MOVES: Final = (  # actions whose keys are pressed repeatedly, and change nothing
     *("move(", "scroll_", "to_start", "follow", "step_message("),
-    *("find('next')", "find('previous')", "pause_or_resume"),
+    *("find('next')", "find('previous')"),
 )
 WRITES: Final = ("write(", "compose")  # actions that are followed by writing
 NO_WORDS: Final = frozenset(  # no word begins so: a key pressed twice, or keys that a script sends
     ("pp", "pq", "qp", "qq", "rr", "yy")
 )
+
+
+def moves(action: str) -> bool:
+    """Return whether an action only moves something."""
+    return action.startswith(MOVES)
 
 
 class FirstLetter:
@@ -35,15 +40,20 @@ class FirstLetter:
         screen: Screen[Any],
         write: Callable[[str], None],
         is_key: Callable[[ActiveBinding], bool] = lambda _bound: True,
+        cannot_wait: Callable[[str], bool] = moves,
         hold_seconds: float = HOLD_SECONDS,
     ) -> None:
-        """``is_key`` says which bindings count; the letters of others are text."""
+        """``is_key`` says which bindings count; the letters of others are text. ``cannot_wait`` says which
+        actions run before the next key decides, even if that makes a text of their letter.
+        """
         self._screen = screen
         self._write = write
         self._is_key = is_key
+        self._cannot_wait = cannot_wait
         self._hold_seconds = hold_seconds
         self._held: tuple[str, ActiveBinding] | None = None
-        self._has_run = False  # the held letter is a key that moves, which it did at once
+        self._is_urgent = False  # the held letter is a key that cannot wait
+        self._has_run = False  # and its action was run
         self._is_moving = False  # so did the one before it: neither begins a word
         self._timer: Timer | None = None
 
@@ -56,11 +66,11 @@ class FirstLetter:
         has_acted = False
         if self._held is not None:
             letter, before = self._held
-            if character and not (self._is_moving or _was_key(letter, before, bound, character)):
+            if character and not (self._is_moving or self._was_key(letter, before, bound, character)):
                 self.let_go()
                 self._write(letter + character)
                 return True
-            has_acted = before.binding.action.startswith(AT_ONCE)
+            has_acted = self._is_urgent
             await self.act()
             if character and before.binding.action.startswith(WRITES):
                 self._write(character)
@@ -74,7 +84,8 @@ class FirstLetter:
         else:
             self._held = character, bound
             self._timer = self._screen.set_timer(self._hold_seconds, self.act)
-            if bound.binding.action.startswith(AT_ONCE) and (is_moving or has_acted):
+            self._is_urgent = self._cannot_wait(bound.binding.action)
+            if self._is_urgent and (is_moving or has_acted):
                 self._is_moving = has_acted  # of two, no word begins with them
                 await self._run()
         return True
@@ -103,23 +114,24 @@ class FirstLetter:
 
     def let_go(self) -> None:
         """Forget the held letter."""
-        self._held, self._has_run, self._is_moving = None, False, False
+        self._held, self._is_urgent, self._has_run, self._is_moving = None, False, False, False
         if self._timer is not None:
             self._timer.stop()
 
+    def _was_key(
+        self, letter: str, before: ActiveBinding, bound: ActiveBinding | None, character: str
+    ) -> bool:
+        """Return whether ``letter``, the key of ``before``, was a key, now that ``character`` follows it.
 
-def _was_key(letter: str, before: ActiveBinding, bound: ActiveBinding | None, character: str) -> bool:
-    """Return whether ``letter``, the key of ``before``, was a key, now that ``character`` follows it.
-
-    It was if both act at once, if no word begins with the two, or if it leads to the line and ``character``
-    begins a sentence or belongs to another script. A mark that is a key, such as ``/``, follows a move and no
-    letter.
-    """
-    if before.binding.action.startswith(WRITES):
-        return character.isupper() or character.isascii() != letter.isascii()
-    if letter + character in NO_WORDS:
-        return True
-    if bound is None or not before.binding.action.startswith(AT_ONCE):
-        return False
-    is_mark = letter.isascii() and not character.isalnum()
-    return is_mark or bound.binding.action.startswith(AT_ONCE)
+        It was if neither can wait, if no word begins with the two, or if it leads to the line and
+        ``character`` begins a sentence or belongs to another script. A mark that is a key, such as ``/``,
+        follows a move and no letter.
+        """
+        if before.binding.action.startswith(WRITES):
+            return character.isupper() or character.isascii() != letter.isascii()
+        if letter + character in NO_WORDS:
+            return True
+        if bound is None or not self._is_urgent:
+            return False
+        is_mark = letter.isascii() and not character.isalnum()
+        return is_mark or self._cannot_wait(bound.binding.action)

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
+from tui.keys.first_letter import FirstLetter
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
 from tui.live.board import facts_of, status_part
@@ -73,6 +74,7 @@ class RoomScreen(LiveScreen):
         self._approvals = Approvals(room, self._host)
         self._find_bar = FindBar(self._panes)
         self._words = room.place, self._panes
+        self.letter = FirstLetter(self, self.composer.write, cannot_wait=self._runs.cannot_wait)
 
     # --- what is known of it ---------------------------------------------------------------------------
 
