@@ -41,6 +41,7 @@ class FirstLetter:
         write: Callable[[str], None],
         is_key: Callable[[ActiveBinding], bool] = lambda _bound: True,
         cannot_wait: Callable[[str], bool] = moves,
+        *,
         hold_seconds: float = HOLD_SECONDS,
     ) -> None:
         """``is_key`` says which bindings count; the letters of others are text. ``cannot_wait`` says which

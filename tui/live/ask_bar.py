@@ -157,7 +157,8 @@ class AskKeys:
     @cached_property
     def letter(self) -> FirstLetter:
         """A letter that may be an answer, or the first of a word."""
-        return FirstLetter(self._acts.screen, self._questions.composer.write, self._is_answer, HOLD_SECONDS)
+        write = self._questions.composer.write
+        return FirstLetter(self._acts.screen, write, self._is_answer, hold_seconds=HOLD_SECONDS)
 
     async def take(self, event: Key) -> bool:
         """Scroll around the question, answer it or type into the line; return whether the key was used.
