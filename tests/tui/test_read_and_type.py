@@ -14,6 +14,7 @@ from agent_tui.model import events as ev
 from tests.tui import one_chat, one_room
 from tests.tui.one_chat import said
 from tests.tui.voice import one_voice
+from tests.tui.whole_app import AGENTS, opened_app
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +71,13 @@ async def test_a_letter_alone_is_a_key_after_a_moment() -> None:
         assert not chat.app.chat.composer.is_editing
         await chat.until(lambda: chat.app.chat.composer.is_editing)
         assert chat.app.chat.composer.line.text == "hello"
+
+
+async def test_a_letter_that_copies_does_so_after_a_moment(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.send(*one_room.speaking(AGENTS))
+        await seen.pilot.press("y")
+        await seen.until("copied")
 
 
 async def test_a_letter_of_a_russian_keyboard_is_a_key_too() -> None:

@@ -19,6 +19,7 @@ class Happened(Message):
 
     def __init__(self, transcript: Transcript) -> None:
         super().__init__()
+        self.set_sender(transcript)  # a message never goes above its sender, which may be a screen's timer
         self.transcript = transcript
 
     @property
