@@ -25,6 +25,9 @@ from __future__ import annotations
 
 import errno
 
+MAX_TOOL_ROUNDS = 20  # of one answer (protocols.md §2)
+TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # the error of an answer then (protocols.md §2)
+
 
 class AgentTuiError(Exception):
     """An error for people: ``title`` is one line, ``detail`` may be empty. ``attempts`` says how often it was

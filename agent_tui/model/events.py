@@ -35,8 +35,6 @@ GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
 SHORTENED = "shortened"  # the note about results that its model got shortened
 COUNTED_NOTES = GUIDE_NOTES | {"summary", SHORTENED}  # those that keep their number
 LASTING_NOTES = COUNTED_NOTES | {"no_tools", "no_images", "server_missing", "form_declined", "synthesis"}
-MAX_TOOL_ROUNDS = 20  # of one answer (protocols.md §2)
-TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # the error then (protocols.md §2)
 LOCAL_ID = "local-"  # the beginning of ids that our clients make for messages without one
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from agent_tui.model import events as ev
 from agent_tui.model.chains import BETWEEN_STEPS
+from agent_tui.model.errors import TOO_MANY_ROUNDS
 from agent_tui.wire.agent_socket import (
     AGENT_ERROR,
     CUSTOM_UPDATE,
@@ -35,7 +36,7 @@ from agent_tui.wire.agent_socket import (
 from agent_tui.wire.content import dump
 
 NO_RESULT: Final = dump({"success": False, "error": "no result"})
-_CODES: Final = {"Stopped": STOPPED, ev.TOO_MANY_ROUNDS: MAX_ITERATIONS}
+_CODES: Final = {"Stopped": STOPPED, TOO_MANY_ROUNDS: MAX_ITERATIONS}
 _INTERRUPTED: Final = "Interrupted: "
 
 StepKey = tuple[str, str]  # turn id, step id

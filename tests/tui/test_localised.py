@@ -10,8 +10,8 @@ import pytest
 
 from agent_tui.audio.check import SoundSurroundings, no_device
 from agent_tui.config.presets import PRESETS
-from agent_tui.model.errors import ConnectFailed, Refused
-from agent_tui.model.events import TOO_MANY_ROUNDS, LinkChanged, ToolAsk
+from agent_tui.model.errors import TOO_MANY_ROUNDS, ConnectFailed, Refused
+from agent_tui.model.events import LinkChanged, ToolAsk
 from agent_tui.model.voice import SoundChanged
 from agent_tui.state.turn import Turn
 from agent_tui.state.voice import VoiceState

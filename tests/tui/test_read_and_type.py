@@ -110,6 +110,16 @@ async def test_the_pause_waits_for_nothing_and_a_sentence_goes_on_in_the_line() 
         assert screen.app.room.composer.line.text == "please stop"
 
 
+async def test_a_key_right_after_the_word_paused_is_a_key() -> None:
+    async with one_room.opened() as screen:
+        await screen.send(*one_room.speaking(one_room.AGENTS))
+        await screen.pilot.press("p")
+        await screen.send(ev.RunPaused("r", 1))
+        await screen.press("z")
+        assert "zoomed" in screen.now
+        assert screen.app.room.composer.line.text == ""
+
+
 async def test_a_sentence_resumes_no_room() -> None:
     async with one_room.opened() as screen:
         await screen.send(*one_room.speaking(one_room.AGENTS), ev.RunPaused("r", 1))

@@ -55,6 +55,7 @@ class FirstLetter:
         self._held: tuple[str, ActiveBinding] | None = None
         self._is_urgent = False  # the held letter is a key that cannot wait
         self._has_run = False  # and its action was run
+        self._is_done = False  # and it was seen what came of it
         self._is_moving = False  # so did the one before it: neither begins a word
         self._timer: Timer | None = None
 
@@ -107,6 +108,10 @@ class FirstLetter:
         if bound is not None and bound.enabled:
             await self._screen.app.run_action(bound.binding.action, bound.node)
 
+    def done(self) -> None:
+        """Note that the action of the held letter had its effect: a key that follows now is one."""
+        self._is_done = self._has_run
+
     def give_up(self) -> str:
         """Forget the held letter, and return it unless its action was run."""
         letter = "" if self._has_run else self.held
@@ -115,7 +120,8 @@ class FirstLetter:
 
     def let_go(self) -> None:
         """Forget the held letter."""
-        self._held, self._is_urgent, self._has_run, self._is_moving = None, False, False, False
+        self._held = None
+        self._is_urgent = self._has_run = self._is_done = self._is_moving = False
         if self._timer is not None:
             self._timer.stop()
 
@@ -125,14 +131,15 @@ class FirstLetter:
         """Return whether ``letter``, the key of ``before``, was a key, now that ``character`` follows it.
 
         It was if neither can wait, if no word begins with the two, or if it leads to the line and
-        ``character`` begins a sentence or belongs to another script. A mark that is a key, such as ``/``,
-        follows a move and no letter.
+        ``character`` begins a sentence, a name or a command, or belongs to another script. A mark that is a
+        key, such as ``?``, follows no first letter; a blank may, but not one that could not wait.
         """
         if before.binding.action.startswith(WRITES):
-            return character.isupper() or character.isascii() != letter.isascii()
+            return character in "@/" or character.isupper() or character.isascii() != letter.isascii()
         if letter + character in NO_WORDS:
             return True
-        if bound is None or not self._is_urgent:
+        if bound is None:
             return False
-        is_mark = letter.isascii() and not character.isalnum()
-        return is_mark or self._cannot_wait(bound.binding.action)
+        if letter.isascii() and letter.isalpha() and not character.isalnum():
+            return self._is_urgent or character != " "
+        return self._is_done or (self._is_urgent and self._cannot_wait(bound.binding.action))

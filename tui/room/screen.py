@@ -99,6 +99,8 @@ class RoomScreen(LiveScreen):
         """Pass on an event that is more than words."""
         self._runs.note(event)
         self._acts.note(event)
+        if isinstance(event, ev.RunPaused):
+            self.letter.done()  # who waits for the word "paused" presses keys then
         if isinstance(event, ev.RunCompleted):
             if not self.app.app_focus:  # the person looks elsewhere, as far as the terminal tells
                 self.app.bell()

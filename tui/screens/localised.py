@@ -12,8 +12,7 @@ import re
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from agent_tui.model.errors import AgentTuiError
-from agent_tui.model.events import MAX_TOOL_ROUNDS, TOO_MANY_ROUNDS
+from agent_tui.model.errors import MAX_TOOL_ROUNDS, TOO_MANY_ROUNDS, AgentTuiError
 from tui.language import FOLDER, LanguageTexts, spoken, translated
 from tui.screens.words import list_of, say
 

@@ -55,8 +55,8 @@ from agent_tui.backend.tools.rooms import ROOM_TOOLS
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined_steps
-from agent_tui.model.errors import ModelError
-from agent_tui.model.events import MAX_TOOL_ROUNDS, SHORTENED, TOO_MANY_ROUNDS, Step
+from agent_tui.model.errors import MAX_TOOL_ROUNDS, TOO_MANY_ROUNDS, ModelError
+from agent_tui.model.events import SHORTENED, Step
 
 SAID = (TextPiece, ThinkingPiece)
 HEARD = (*SAID, CallPiece, StepPiece)

@@ -210,7 +210,7 @@ async def chat_of(server: AgentSocketServer, work: Path, wanted: str = "") -> As
 
 async def press(chat: Chat, *keys: str) -> None:
     """Answer what asks, once it could be read."""
-    await chat.until("Allow this?")
+    await chat.until("needs approval")
     while "y once" not in await chat.look():
         await chat.pilot.press("tab")  # to the next part; the question may have taken the focus by itself
     for key in keys:
@@ -227,7 +227,7 @@ async def test_the_card_shows_the_change_and_it_is_made_after_a_yes(work: Path) 
         (work / "a.txt").write_text("blue\n")
         server.answers = [wants(server, ("write_file", {"path": "a.txt", "content": "red\n"}))]
         await chat.ask("Change it")
-        await chat.until("needs approval", "-blue", "+red", "write_file(a.txt)")
+        await chat.until("needs approval", "-blue", "+red", "all changes to this file")
         assert (work / "a.txt").read_text() == "blue\n"
         assert not results(server)
         await press(chat, "y")
