@@ -120,6 +120,15 @@ async def test_a_key_right_after_the_word_paused_is_a_key() -> None:
         assert screen.app.room.composer.line.text == ""
 
 
+async def test_a_key_right_behind_the_letter_that_opens_the_line_is_for_the_line() -> None:
+    async with one_room.opened() as screen:
+        await screen.send(*one_room.speaking(one_room.AGENTS))
+        for key in ("i", "ctrl+n"):
+            screen.app.post_message(events.Key(key, key if key == "i" else None))
+        await screen.until(lambda: screen.app.room.composer.when == "now")
+        assert screen.app.room.composer.has_line_focus
+
+
 async def test_a_sentence_resumes_no_room() -> None:
     async with one_room.opened() as screen:
         await screen.send(*one_room.speaking(one_room.AGENTS), ev.RunPaused("r", 1))

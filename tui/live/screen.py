@@ -26,6 +26,7 @@ from tui.live.host import Host
 from tui.screens.words import say
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.keys_in_order import KeysInOrder
 from widgets.transcript.transcript import Transcript
 
 LOOK_SECONDS: Final = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
@@ -119,7 +120,14 @@ class LiveScreen(Screen[None]):
 
     async def on_key(self, event: Key) -> None:
         """Write a sentence's first letters into the line; a letter alone is a key."""
-        if _is_reading(self.focused) and await self.letter.takes(event, is_moving=True):
+        if not _is_reading(self.focused):
+            return
+        app, before = self.app, (self.app.screen, self.focused)
+        is_used = await self.letter.takes(event, is_moving=True)
+        has_moved = (app.screen, self.focused) != before  # the letter before it led elsewhere
+        if has_moved and not is_used and isinstance(app, KeysInOrder):
+            app.answer_next(Key(event.key, event.character))
+        if is_used or has_moved:
             event.prevent_default().stop()
 
     def on_screen_suspend(self) -> None:
