@@ -195,7 +195,7 @@ class AskKeys:
     def _answer_next(self, event: Key) -> None:
         app = self._acts.app
         assert isinstance(app, KeysInOrder)  # there is no other kind of app
-        app.answer_next(Key(event.key, event.character))
+        app.answer_next(event)
 
     def leave(self) -> None:
         """The focus went elsewhere: a letter that waits for the next one was the first of a word."""

@@ -126,7 +126,7 @@ class LiveScreen(Screen[None]):
         is_used = await self.letter.takes(event, is_moving=True)
         has_moved = (app.screen, self.focused) != before  # the letter before it led elsewhere
         if has_moved and not is_used and isinstance(app, KeysInOrder):
-            app.answer_next(Key(event.key, event.character))
+            app.answer_next(event)
         if is_used or has_moved:
             event.prevent_default().stop()
 

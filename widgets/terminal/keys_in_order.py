@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextvars import Context
 from math import inf
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -93,7 +94,8 @@ class KeysInOrder(App[ReturnType]):
 
     def answer_next(self, key: events.Key) -> None:
         """Answer ``key`` right after the current one, before what was typed meanwhile."""
-        self._typed.appendleft(key)
+        # A message goes no further up than to the widget in which it was made: this one is made in none.
+        self._typed.appendleft(Context().run(events.Key, key.key, key.character))
 
     async def answer_held_keys(self) -> None:
         """Answer the keys that were held, and hold no more."""

@@ -11,7 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.pilot import Pilot
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
 from tests.settling import settle
@@ -108,6 +108,26 @@ async def test_a_key_waits_for_the_one_before_it(keys: tuple[str, ...], values: 
     async with form() as (app, pilot):
         await burst(pilot, *keys)
         assert app.values == values
+
+
+class Again(Screen[None]):
+    """Has ``f6`` answered as another key."""
+
+    def key_f6(self, event: events.Key) -> None:
+        app = self.app
+        assert isinstance(app, Form)
+        app.answer_next(events.Key("f2", None))
+
+
+async def test_a_key_that_a_screen_has_answered_next_reaches_the_program() -> None:
+    class Other(Form):
+        def get_default_screen(self) -> Screen[None]:
+            return Again()
+
+    app = Other()
+    async with app.run_test() as pilot:
+        await burst(pilot, "f6")
+        assert isinstance(app.screen, Line)
 
 
 async def test_a_key_with_priority_overtakes_no_letter() -> None:
