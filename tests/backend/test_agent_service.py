@@ -183,8 +183,8 @@ async def test_two_tasks_in_one_session_are_told_apart(tmp_path: Path) -> None:
             whole = (await client.read(two, second)).text
             assert whole.startswith("You said two")
             assert "a file" in whole
-            assert (await client.read(both, first)).text == "You said one"
-            assert (await client.read(both, second)).text == whole
+            texts = [answer.text for answer in await client.read_all(both, first, second)]
+            assert texts == ["You said one", whole]
         assert [text for _, text, _ in await stored(backend, session_id)][:3] == [
             "one",
             "You said one",

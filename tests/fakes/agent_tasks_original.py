@@ -130,6 +130,17 @@ class OriginalTasks:
                 pass
         return answer
 
+    async def read_all(self, socket: ClientConnection, *task_ids: str) -> list[TaskAnswer]:
+        """Read several tasks of a session to their ends; their frames may come in any order."""
+        answers = {task_id: TaskAnswer(task_id) for task_id in task_ids}
+        left = set(task_ids)
+        async with asyncio.timeout(TOTAL_SECONDS):
+            while left:
+                data = json.loads(await socket.recv())["data"]
+                if answers[data["taskId"]].take(data):
+                    left.remove(data["taskId"])
+        return [*answers.values()]
+
     async def next(self, socket: ClientConnection, answer: TaskAnswer) -> bool:
         """Read one frame of a task; return whether it was the last."""
         frame = json.loads(await socket.recv())
