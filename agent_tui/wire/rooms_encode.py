@@ -147,7 +147,6 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "message", message_fields(message)
         case ev.AgentStatusChanged(agent_id, agent_name, status):
             fields = {"agent_id": agent_id, "agent_name": agent_name, "status": status}
-            # The protocol has no such status; the field is ours.
             return "agent_status", fields | (_SKIPPED if status == "skipped" else {})
         case ev.TurnNoted():
             who = {"agent_id": event.agent_id, "agent_name": event.agent_name, "status": "streaming"}

@@ -190,9 +190,8 @@ class ProviderConnection:
     async def stream(self, name: str, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer of model ``name``; raises ``ModelError``.
 
-        If a server refuses a call because of something in it, or because it was too long, it is repeated
-        without that, or shorter: nothing happened yet. If it refuses to continue its own words, it is asked
-        to in words.
+        A call that is refused for something in it, or for its length, is repeated without that, or shorter:
+        nothing happened yet. A server that refuses to continue its own words is asked to in words.
         """
         if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._kept):
             request = replace(request, thinking=False)
@@ -230,10 +229,9 @@ class ProviderConnection:
                     prefills, again.repeats = False, True
                     continue
                 again.repeats = await self._may_ask_again(again, model, request, asked, error, watch)
-                if again.repeats:
-                    continue
-                # Not chained: the SDK's errors quote the server, which may have echoed a key.
-                raise await self._failure(name, error, watch) from None
+                if not again.repeats:
+                    # Not chained: the SDK's errors quote the server, which may have echoed a key.
+                    raise await self._failure(name, error, watch) from None
             finally:
                 if not (again.is_told or again.repeats):  # what was learned did not help
                     self._dialect.forget(name, again.without)
