@@ -91,6 +91,8 @@ class Here:
 def show(*, moves: bool) -> None:
     """Show the screen for some seconds; print how much of a core that took."""
     from tui import themes
+    from tui.link import ChatLink
+    from tui.request import Server
     from tui.voice.screen import VoiceScreen
     from widgets.terminal.frame_clock import FrameClock
     from widgets.terminal.keys_in_order import KeysInOrder
@@ -105,7 +107,8 @@ def show(*, moves: bool) -> None:
             self.register_theme(themes.load("dark"))
             self.theme = "dark"
             source = Here(moves=moves)
-            screen = VoiceScreen(source, None, VoiceRequest(), self.clock, open_voice=print)  # type: ignore[arg-type]
+            link = ChatLink(Server("http://127.0.0.1:9"))  # is never asked: the session keeps no log
+            screen = VoiceScreen(source, link, VoiceRequest(), self.clock, open_voice=print)  # type: ignore[arg-type]
             self.push_screen(screen)
             self.set_timer(2.0, self.begin)
 
@@ -137,8 +140,9 @@ def share(word: str) -> float:
     os.close(theirs)
     os.close(writer)
     threading.Thread(target=_drain, args=(ours,), daemon=True).start()
-    child.wait()
-    return float(os.read(reader, 100) or b"nan")
+    if child.wait():
+        raise SystemExit(f"the voice screen ended with code {child.returncode}")
+    return float(os.read(reader, 100))
 
 
 def _drain(terminal: int) -> None:
