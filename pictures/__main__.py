@@ -8,15 +8,13 @@ import re
 import sys
 import tempfile
 from dataclasses import dataclass
-from html import unescape
 from pathlib import Path
 from typing import Final, Literal
-
-from rich.cells import cell_len
 
 from agent_tui.config.file import load
 from pictures import moving, scenes, voice
 from pictures.chats import many_chats, new_chat
+from pictures.film import placed
 from pictures.rooms import many_rooms, new_room, rooms_to_talk_about
 from tui import runtime
 from tui.app import AgentTuiApp
@@ -26,8 +24,6 @@ from tui.voice.request import VoiceRequest
 HERE = Path(__file__).parent
 # The terminal font comes from the reader's machine: a picture in a README must load nothing.
 WEB_FONTS = re.compile(r"@font-face\s*{.*?}\s*", re.S)
-# Rich gives every text the length of its characters; wide ones take two cells each.
-TEXT = re.compile(r'(<text[^>]*textLength=")([0-9.]+)("[^>]*>)([^<]*)(?=</text>)')
 # Rich cuts the last row three units too early: through the tails of its letters.
 CUT = re.compile(r'(-clip-terminal">\s*<rect x="0" y="0" width="[0-9.]+" height=")([0-9.]+)')
 MORE: Final = 3
@@ -90,19 +86,9 @@ async def take(picture: Picture) -> None:
     title = "agent-tui" if picture.home else f"agent-tui {command}"
     async with app.run_test(size=picture.size) as pilot:
         await picture.scene(pilot)
-        svg = TEXT.sub(
-            with_cells,
-            WEB_FONTS.sub("", app.export_screenshot(title=title)),
-        )
+        svg = placed(WEB_FONTS.sub("", app.export_screenshot(title=title)))
         svg = CUT.sub(lambda found: f"{found[1]}{float(found[2]) + MORE:g}", svg)
         (HERE / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
-
-
-def with_cells(text: re.Match[str]) -> str:
-    """Return a text of an SVG file with the length that its cells take."""
-    words = unescape(text[4])
-    length = float(text[2]) * cell_len(words) / max(1, len(words))
-    return f"{text[1]}{length:g}{text[3]}{text[4]}"
 
 
 def main() -> None:

@@ -10,8 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 from typing import Final
+
+from rich.cells import cell_len
 
 ROW: Final = 24.4  # pixels, as Rich draws terminals
 CELL: Final = 12.2
@@ -22,6 +24,23 @@ _RECT: Final = re.compile(r'<rect fill="([^"]+)" x="([\d.]+)" y="([\d.]+)" width
 _TEXT: Final = re.compile(
     r'<text class="[\w-]+-(r\d+)" x="([\d.]+)" y="([\d.]+)" textLength="([\d.]+)"[^>]*>([^<]*)<'
 )
+_PLACE: Final = re.compile(r' x="([\d.]+)" y="([\d.]+)" textLength="[\d.]+"([^>]*)>([^<]*)</text>')
+BLANK: Final = "\u00a0"  # what Rich draws for a space
+
+
+def placed(svg: str) -> str:
+    """Return a screenshot with each text in the cells that it takes (Rich counts characters) and without the
+    blanks around it: some viewers drop those, and then show the rest in the wrong place.
+    """
+    return _PLACE.sub(_in_its_cells, svg)
+
+
+def _in_its_cells(text: re.Match[str]) -> str:
+    x, y, more, words = text.groups()
+    words = unescape(words)
+    bare = words.strip(BLANK)
+    x = float(x) + CELL * cell_len(words[: len(words) - len(words.lstrip(BLANK))])
+    return f' x="{x:g}" y="{y}" textLength="{CELL * cell_len(bare):g}"{more}>{escape(bare)}</text>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +123,7 @@ fill="{self._ground}"/>
     def _moment(self, moment: Moment, number: int) -> str:
         names = dict(_STYLE.findall(moment.svg))
         rows = [""] * self._rows
-        for y, part in (*self._grounds(moment.svg), *self._texts(moment.svg, names)):
+        for y, part in (*self._grounds(moment.svg), *self._texts(placed(moment.svg), names)):
             rows[min(self._rows - 1, round(y // ROW))] += part
         uses = "".join(
             f'<use href="#{self._known.setdefault(row, f"r{len(self._known)}")}" y="{at * ROW:g}"/>'
@@ -133,9 +152,8 @@ fill="{self._ground}"/>
         """Return each text, with where its row is; what is blank is left out."""
         found = []
         for name, x, y, length, words in _TEXT.findall(svg):
-            if words.replace("&#160;", "").strip():
+            if words:
                 style = self._styles.setdefault(names[name], f"s{len(self._styles)}")
-                words = words.replace("&#160;", "\u00a0")
                 part = f'<text class="{style}" x="{x}" y="18.5" textLength="{length}">{words}</text>'
                 found.append((float(y) - 18.5, part))
         return found
