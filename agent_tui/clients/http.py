@@ -155,6 +155,11 @@ class Net:
         try:
             await self._check_status(response)
             body = await self._whole_body(response, self._timeout + patience)
+        except (StreamLost, TimedOut) as error:
+            error.retryable = (
+                method == "GET"
+            )  # the server did what it was told, whatever became of its answer
+            raise
         finally:
             await _close(response)
         kind = _media_type(response)

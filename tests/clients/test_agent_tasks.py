@@ -353,6 +353,15 @@ async def test_a_post_that_was_taken_is_not_repeated_when_the_socket_closed_befo
     assert (len(service.posts), clock.slept) == (1, [])
 
 
+async def test_a_post_whose_answer_breaks_off_was_taken_and_is_not_repeated(
+    client: AgentTasksClient, service: AgentService, clock: QuickClock
+) -> None:
+    service.script = ["broken"]
+    with pytest.raises(StreamLost):
+        await asked(client)
+    assert (len(service.posts), clock.slept) == (1, [])
+
+
 async def test_an_answer_to_the_post_that_names_no_task_is_not_repeated(
     client: AgentTasksClient, service: AgentService, clock: QuickClock
 ) -> None:

@@ -31,8 +31,8 @@ class AgentService:
     cancelled), "drop" (the socket closes before a word), "cut" (after two; a code of the close may follow, as
     in "cut 1008"), "abort", "exit", "error", "tools", "silent", "late" (says nothing until ``go_on``), "held"
     (the POST is answered after ``go_on``), "gone" (the socket closes before the POST is answered), "nameless"
-    (the POST names no task), "numbers" (ids are numbers), a number (the status of the POST) or "ws N" (that
-    of the handshake). "ok" when it is empty.
+    (the POST names no task), "broken" (its answer breaks off), "numbers" (ids are numbers), a number (the
+    status of the POST) or "ws N" (that of the handshake). "ok" when it is empty.
     """
 
     url: str = ""
@@ -68,6 +68,8 @@ class AgentService:
             return JSONResponse({"message": "no"}, int(mode))
         if mode == "nameless":
             return JSONResponse({"status": "queued"})
+        if mode == "broken":
+            return PlainTextResponse('{"sessionId":', 201, {"Content-Length": "99"})
         if mode == "gone":
             await self._drop()
             await self.until(lambda one: "gone" in one.order)
