@@ -21,7 +21,7 @@ from websockets.exceptions import (
 from websockets.frames import Close, CloseCode
 
 from agent_tui.causes import reason, tls_cause
-from agent_tui.clients.answers import refusal
+from agent_tui.clients.answers import refusal, unexpected
 from agent_tui.clients.proxy import resolve_proxy
 from agent_tui.config.tools import TOOL_HEADER, TOOL_VARIABLE
 from agent_tui.model.errors import (
@@ -149,7 +149,11 @@ def _failure(error: Exception, where: str, secrets: tuple[str, ...]) -> AgentTui
     match error:
         case InvalidStatus(response=response):
             headers = {name.lower(): value for name, value in response.headers.raw_items()}
-            refused = refusal(response.status_code, headers, bytes(response.body or b""), secrets)
+            body = bytes(response.body or b"")
+            if response.status_code < 400:  # a page, such as that of a captive portal
+                kind = headers.get("content-type", "")
+                return unexpected(response.status_code, kind, body, "WebSocket", secrets)
+            refused = refusal(response.status_code, headers, body, secrets)
             if response.status_code == CONFLICT:
                 return AgentBusy(str(refused), status=CONFLICT)
             if isinstance(refused, TransportError):

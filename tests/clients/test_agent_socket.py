@@ -386,7 +386,14 @@ async def test_a_close_with_1008_in_mid_answer_is_a_loss(
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(401, Unauthorized), (410, Refused), (429, ConnectFailed), (503, ConnectFailed)]
+    ("status", "kind"),
+    [
+        (200, ProtocolError),
+        (401, Unauthorized),
+        (410, Refused),
+        (429, ConnectFailed),
+        (503, ConnectFailed),
+    ],
 )
 async def test_another_refusal_is_not_busy(
     client: AgentSocketClient, server: AgentSocketServer, told: Told, status: int, kind: type[AgentTuiError]
