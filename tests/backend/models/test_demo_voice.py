@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from string import Formatter
 from typing import Any
 
 import pytest
 
 from agent_tui.backend.models.demo.pacer import DemoModel
+from agent_tui.backend.models.demo.scripts import read
 from agent_tui.backend.models.demo.voice import intent_of, voice_pieces
 from agent_tui.backend.models.model import CallPiece, ChatMessage, ModelRequest, TextPiece, ToolCall, ToolSpec
 from agent_tui.backend.tools.rooms import ACTING, LOOKING
+from agent_tui.config.agent_templates import language_of
+from agent_tui.voice_instructions import spoken_prompt
 
 ROOMS: dict[str, Any] = {
     "rooms": [
@@ -70,6 +74,9 @@ def call_of(request: ModelRequest) -> tuple[str, dict[str, Any]]:
         ("暂停第一个", "pause"),
         ("Приостанови первую комнату", "pause"),
         ("какие комнаты есть", "list"),
+        ("现在有几个房间？", "list"),
+        ("您会做什么？", "help"),
+        ("Что вы умеете?", "help"),
         ("What is the weather in Paris?", None),
         ("Tell me a joke.", None),
         ("", None),
@@ -132,6 +139,53 @@ def test_anything_else_is_one_sentence_on_how_to_connect_a_model() -> None:
     assert isinstance(piece, TextPiece)
     assert "connect a model" in piece.text
     assert piece.text.count(".") == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "现在有哪些房间在运行？",
+            [
+                "两个房间。",
+                "Redis or PostgreSQL正在运行，第 2 轮，共 3 轮。",
+                "Rewrite the mail已暂停，第 1 轮，共 4 轮。",
+            ],
+        ),
+        (
+            "Какие комнаты сейчас работают?",
+            [
+                "Две комнаты. ",
+                "Redis or PostgreSQL: работает, раунд 2 из 3. ",
+                "Rewrite the mail: пауза, раунд 1 из 4.",
+            ],
+        ),
+    ],
+)
+def test_a_question_is_answered_in_its_language(question: str, answer: list[str]) -> None:
+    request = asked(question)
+    results = (*request.messages, *result("list_rooms", ROOMS))
+    assert voice_pieces(replace(request, messages=results)) == [TextPiece("".join(answer))]
+
+
+@pytest.mark.parametrize(("locale", "language"), [("zh_CN", "zh"), ("ru_RU", "ru"), ("de_DE", "en")])
+def test_words_of_no_language_are_answered_in_the_session_s(locale: str, language: str) -> None:
+    request = asked("OK?", ChatMessage("system", spoken_prompt(locale)))
+    (piece,) = voice_pieces(request)
+    assert isinstance(piece, TextPiece)
+    assert language_of(piece.text) == language
+
+
+@pytest.mark.parametrize("language", ["zh", "ru"])
+def test_each_sentence_of_the_demo_is_there_in_each_language(language: str) -> None:
+    english, other = read("en/voice.toml"), read(f"{language}/voice.toml")
+
+    def slots(texts: Any) -> Any:
+        if isinstance(texts, str):
+            return {name for _, name, _, _ in Formatter().parse(texts) if name}
+        return {key: slots(text) for key, text in texts.items()} if isinstance(texts, dict) else len(texts)
+
+    assert slots(english) == slots(other)
 
 
 async def test_the_demo_model_speaks_so_at_once_in_a_voice_session_and_only_there() -> None:

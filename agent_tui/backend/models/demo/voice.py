@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from agent_tui.backend.models.demo.chat import results_in
 from agent_tui.backend.models.demo.scripts import compiled, find, patterns, read
 from agent_tui.backend.models.model import CallPiece, ModelRequest, Piece, TextPiece
+from agent_tui.config.agent_templates import language_of
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.content import json_object
 
@@ -25,6 +26,8 @@ IntentName = Literal["list", "about", "pause", "resume", "help"]
 NO_SUCH_ROOM: Final = "there is no such room"  # as the tools about rooms word it
 MAX_NAMED: Final = 5
 MAX_SAID_CHARACTERS: Final = 200
+_MOST_NAMED: Final = 100  # characters: a longer name may have been cut
+_STATES: Final = ("running", "paused", "completed", "error")
 _CALLS: Final[Mapping[str, str]] = {
     "list": "list_rooms",
     "about": "room_about",
@@ -85,16 +88,18 @@ def _words_for_a_room(bare: str, words: re.Pattern[str]) -> str:
 
 def voice_pieces(request: ModelRequest) -> list[Piece]:
     """Return the answer in whole pieces: the result of the calls, or a call, or words alone."""
+    words = _Words(_language(request))
     if results := results_in(request.messages):
-        return [TextPiece(" ".join(_told(call.name, json_object(content)) for call, content in results))]
+        told = (words.told(call.name, json_object(content)) for call, content in results)
+        return [TextPiece(words.joined(*told))]
     intent = intent_of(request.task)
     if intent is None:
-        return [TextPiece(_ELSE)]
+        return [TextPiece(words.say("else"))]
     if intent.name == "help":
-        return [TextPiece(_HELP_SAID)]
+        return [TextPiece(words.say("help"))]
     tool = _CALLS[intent.name]
     if tool not in {spec.name for spec in request.tools}:
-        return [TextPiece(_NOT_YOURS)]
+        return [TextPiece(words.say("not_yours"))]
     arguments = {} if intent.name == "list" else {"room": _room_meant(intent, request)}
     return [CallPiece(0, f"demo_voice_{len(request.messages)}", tool, json.dumps(arguments))]
 
@@ -142,79 +147,88 @@ def _called(room: Mapping[str, Any], names: Counter[str]) -> str:
 
 # --- what it says ------------------------------------------------------------------------------------------
 
-_ELSE = (
-    "Without a language model I only understand questions about rooms; to talk about anything, connect a"
-    " model with F4 in agent-tui."
-)
-_HELP_SAID = (
-    "You can ask what rooms are running and what one is about, and you can pause or resume one."
-    " To talk about anything else, connect a model with F4."
-)
-_NOT_YOURS = "Only the owner of this session may do that."
-_MOST_NAMED: Final = 100  # characters: a longer name may have been cut
-_COUNTS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+def _language(request: ModelRequest) -> str:
+    """Return the language of the question if its script shows it, else that of the system prompt."""
+    asked = language_of(request.task)
+    if asked != "en":
+        return asked
+    return language_of("\n".join(one.content for one in request.messages if one.role == "system"))
 
 
-def _told(name: str, fields: Mapping[str, Any]) -> str:
-    if fields.get("success") is False or ("name" not in fields and "rooms" not in fields):
-        why = inert_line(str(fields.get("error", "")), MAX_SAID_CHARACTERS)
+class _Words:
+    """Sentences in one language."""
+
+    def __init__(self, language: str) -> None:
+        self._texts = read(f"{language}/voice.toml")
+        self._space = "" if language == "zh" else " "
+
+    def say(self, name: str, **slots: object) -> str:
+        """Return a sentence of the language's file with its slots filled."""
+        return str(self._texts[name]).format(**slots)
+
+    def joined(self, *sentences: str) -> str:
+        """Return sentences one after the other."""
+        return self._space.join(sentences)
+
+    def told(self, name: str, fields: Mapping[str, Any]) -> str:
+        """Return what the result of the call ``name`` says."""
+        if fields.get("success") is False or ("name" not in fields and "rooms" not in fields):
+            return self._failure(name, inert_line(str(fields.get("error", "")), MAX_SAID_CHARACTERS))
+        room = _bare(fields.get("name", ""))
+        match name:
+            case "list_rooms":
+                return self._rooms(fields)
+            case "room_about":
+                return self._about(room, fields)
+            case "pause_room":
+                return self.say("paused" if fields.get("changed") else "not_running", room=room)
+            case "resume_room":
+                return self.say("resumed" if fields.get("changed") else "runs_already", room=room)
+            case _:
+                return self.say("started", room=room)
+
+    def _failure(self, name: str, why: str) -> str:
         if why.startswith("denied"):
-            return "All right, I leave it as it is."
+            return self.say("denied")
         if name == "room_about" and why.startswith(NO_SUCH_ROOM):  # otherwise it was about something else
-            return f"There is no room like that. {_ELSE}"
-        return f"That did not work: {why}." if why else "That did not work."
-    room = inert_line(str(fields.get("name", "")), MAX_SAID_CHARACTERS).rstrip("?.! ")
-    match name:
-        case "list_rooms":
-            return _rooms_told(fields)
-        case "room_about":
-            return _about_told(room, fields)
-        case "pause_room":
-            return f"Done. {room} is paused." if fields.get("changed") else f"{room} is not running."
-        case "resume_room":
-            return f"Done. {room} goes on." if fields.get("changed") else f"{room} is running already."
-        case _:
-            return f"Done. {room} has started."
+            return self.joined(self.say("no_such_room"), self.say("else"))
+        return self.say("failed_why", why=why) if why else self.say("failed")
+
+    def _rooms(self, fields: Mapping[str, Any]) -> str:
+        rooms = [room for room in fields["rooms"] if isinstance(room, dict)]
+        count = len(rooms) + int(fields.get("more") or 0)
+        if not count:
+            return self.say("no_rooms")
+        counted: Sequence[str] = self._texts["rooms"]
+        told = [counted[count - 1] if count <= len(counted) else self.say("many_rooms", count=count)]
+        told += [
+            self._state(_bare(room.get("name", "")) or self.say("nameless"), room)
+            for room in rooms[:MAX_NAMED]
+        ]
+        if count > MAX_NAMED:
+            told.append(self.say("more_rooms", count=count - MAX_NAMED))
+        return self.joined(*told)
+
+    def _about(self, room: str, fields: Mapping[str, Any]) -> str:
+        task = _bare(fields.get("task", ""))
+        told = [self.say("task", task=task) if task else self.say("no_task", room=room)]
+        if agents := [str(agent) for agent in fields.get("agents", ())]:
+            *others, last = agents
+            named = self.say("between_agents").join(others)
+            talk = self.say("several_talk", agents=named, last=last)
+            told.append(talk if others else self.say("one_talks", agent=last))
+        return self.joined(*told, self._state(self.say("it"), fields))
+
+    def _state(self, room: str, fields: Mapping[str, Any]) -> str:
+        """Return the sentence about the state of a room, which ``room`` names."""
+        states: Mapping[str, str] = self._texts["state"]
+        round_, rounds = fields.get("round"), fields.get("rounds")
+        where = states["where"].format(round=round_, rounds=rounds) if round_ and rounds else ""
+        status = str(fields.get("status"))
+        return states[status if status in _STATES else "other"].format(room=room, where=where)
 
 
-def _rooms_told(fields: Mapping[str, Any]) -> str:
-    rooms = [room for room in fields["rooms"] if isinstance(room, dict)]
-    count = len(rooms) + int(fields.get("more") or 0)
-    if not count:
-        return "There are no rooms yet."
-    number = _COUNTS[count] if count < len(_COUNTS) else str(count)
-    told = [f"{number} room{'' if count == 1 else 's'}."]
-    told += [f"{_name_of(room)} {_state_of(room)}." for room in rooms[:MAX_NAMED]]
-    if count > MAX_NAMED:
-        told.append(f"And {count - MAX_NAMED} more.")
-    return " ".join(told)
-
-
-def _about_told(room: str, fields: Mapping[str, Any]) -> str:
-    task = inert_line(str(fields.get("task", "")), MAX_SAID_CHARACTERS).rstrip("?.! ")
-    agents = [str(agent) for agent in fields.get("agents", ())]
-    told = f"It is about this: {task}." if task else f"{room} has no task."
-    if agents:
-        *others, last = agents
-        told += f" {', '.join(others)} and {last} talk in it." if others else f" {last} talks in it."
-    return f"{told} It {_state_of(fields)}."
-
-
-def _name_of(room: Mapping[str, Any]) -> str:
-    return inert_line(str(room.get("name", "")), MAX_SAID_CHARACTERS).rstrip("?.! ") or "One without a name"
-
-
-def _state_of(room: Mapping[str, Any]) -> str:
-    status, round_, rounds = room.get("status"), room.get("round"), room.get("rounds")
-    where = f" in round {round_} of {rounds}" if round_ and rounds else ""
-    match status:
-        case "running":
-            return f"is running{where}"
-        case "paused":
-            return f"is paused{where}"
-        case "completed":
-            return "is finished"
-        case "error":
-            return "has failed"
-        case _:
-            return "has not started"
+def _bare(text: object) -> str:
+    """Return a name or a task as it is said within a sentence."""
+    return inert_line(str(text), MAX_SAID_CHARACTERS).rstrip("?.! ？。！")
