@@ -27,18 +27,26 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 class _Transport(TcpSessionTransport):
-    """Reports when the terminal has gone: the framework's transport only stops reading."""
+    """Reports what the framework's transport does not: that the person interrupts (the terminal clears the
+    sound), and that the terminal has gone.
+    """
 
-    def __init__(self, address: tuple[str, int], on_lost: Callable[[], None]) -> None:
+    def __init__(
+        self, address: tuple[str, int], on_interrupted: Callable[[], None], on_lost: Callable[[], None]
+    ) -> None:
         super().__init__(*address)
+        self._on_interrupted = on_interrupted
         self._on_lost = on_lost
 
     async def __anext__(self) -> pb.AgentSessionMessage:
         try:
-            return await super().__anext__()
+            message = await super().__anext__()
         except StopAsyncIteration:
             self._on_lost()
             raise
+        if message.HasField("audio_playback_clear"):
+            self._on_interrupted()
+        return message
 
 
 class ConsoleAgent:
@@ -48,7 +56,7 @@ class ConsoleAgent:
         self, assignment: Assignment, parts: Parts, address: tuple[str, int], on_lost: Callable[[], None]
     ) -> None:
         self._session = Session(assignment, parts, lambda: True)
-        self._transport = _Transport(address, on_lost)
+        self._transport = _Transport(address, self._session.interrupt, on_lost)
         self._input = TcpAudioInput()
         self._output = TcpAudioOutput(self._transport)
         self._host = SessionHost(self._transport, audio_input=self._input, audio_output=self._output)

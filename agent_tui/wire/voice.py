@@ -171,6 +171,13 @@ def playback_finished() -> pb.AgentSessionMessage:
     )
 
 
+def playback_clear() -> pb.AgentSessionMessage:
+    """Return the message that drops all sound that was not played. LiveKit's agents send it; to them it means
+    nothing, to ours that the person interrupts.
+    """
+    return pb.AgentSessionMessage(audio_playback_clear=pb.AgentSessionMessage.ConsoleIO.AudioPlaybackClear())
+
+
 def encodable(text: str) -> str:
     """Return ``text`` without halves of surrogate pairs, which protobuf refuses."""
     return text.encode("utf-8", "replace").decode()

@@ -281,6 +281,10 @@ class ConsolePeer:
         await self.until(lambda: number in self.responses)
         assert not self.responses[number].error
 
+    def interrupt(self) -> None:
+        """Press the key that interrupts."""
+        self._send(audio_playback_clear=ConsoleIO.AudioPlaybackClear())
+
     async def aclose(self) -> None:
         for task in (*self._tasks, *([self._finish] if self._finish else [])):
             task.cancel()

@@ -152,6 +152,19 @@ async def test_typed_words_are_answered_aloud_and_interrupt(running: ChatBackend
         assert not any(said.endswith("on a shelf.") for said in peer.said())
 
 
+async def test_the_interrupt_key_of_a_terminal_ends_the_answer_where_its_voice_is(
+    running: ChatBackend, tmp_path: Path
+) -> None:
+    async with talk(running, tmp_path, greets=False) as (peer, _agent, _path):
+        typing = asyncio.create_task(peer.type("Tell me a story."))
+        await peer.until(lambda: peer.is_playing)
+        peer.interrupt()
+        await typing
+        (cut,) = peer.items("assistant")
+        assert cut.interrupted
+        assert len("".join(part.text for part in cut.content)) < len(STORY)
+
+
 async def test_an_answer_that_says_nothing_ends_while_the_person_speaks_on(
     running: ChatBackend, voice: Voice, tmp_path: Path
 ) -> None:

@@ -369,6 +369,7 @@ def test_requests_carry_their_id_and_are_framed_with_their_length() -> None:
     frame = wire.sound(bytes(960), 48_000).audio_input
     assert (frame.sample_rate, frame.num_channels, frame.samples_per_channel) == (48_000, 1, 480)
     assert wire.playback_finished().WhichOneof("message") == "audio_playback_finished"
+    assert wire.playback_clear().WhichOneof("message") == "audio_playback_clear"
 
 
 def test_the_state_of_a_session_is_both_states() -> None:

@@ -340,14 +340,16 @@ class ConsoleClient:
             self._running.tell(WordsLost(key))
 
     async def interrupt(self) -> None:
-        """Play nothing more of this speech. The transport cannot tell the agent: it believes that it was
-        heard.
+        """Play nothing more of this speech, and tell the agent. Only ours understands that: another one
+        believes that it was heard.
         """
         self._check_ready()
         if self._sound.queued_seconds > 0 or self._word == "speaking":
             self._is_silenced = True
             self._sound.drop()
             self._sound.resume()
+            with suppress(TransportError):
+                await self._send(wire.playback_clear())
 
     async def mute(self, muted: bool) -> None:
         """Send silence instead of the microphone, or the microphone again."""

@@ -165,6 +165,7 @@ async def test_an_interrupted_speech_is_silent_here_and_the_next_one_is_heard(
         agent.speak(SPEECH * 20)
         await session.first(AgentStateChanged, like=lambda event: event.state == "speaking")
         await client.interrupt()
+        await agent.until(lambda: agent.count("audio_playback_clear") == 1)
         agent.speak(SPEECH * 20)
         agent.flush()
         await agent.until(lambda: agent.count("audio_playback_finished") == 1)
