@@ -90,6 +90,13 @@ async def test_a_voice_that_cannot_start_says_why() -> None:
     assert "no voice xx-nobody" in failed.value.detail
 
 
+async def test_a_language_that_espeak_knows_by_another_name_is_spoken() -> None:
+    for language in ("zh", "no"):
+        voice = await Voice.start(VoiceModel("espeak", language))
+        assert voice.model.language == language
+        await voice.aclose()
+
+
 def test_a_language_without_a_piper_voice_is_spoken_by_espeak() -> None:
     assert [model.engine for model in find_voices("", "en")] == ["piper", "espeak"]
     assert [(model.engine, model.language) for model in find_voices("", "de")] == [("espeak", "de")]

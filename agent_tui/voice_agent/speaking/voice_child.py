@@ -34,6 +34,7 @@ _CHARACTERS = 1
 _WORDS_A_MINUTE = 1  # the parameter espeakRATE
 _SPEED = 165
 _PDEATHSIG = 1
+_ESPEAK_NAMES = {"zh": "cmn", "no": "nb"}  # languages that espeak-ng knows by another name
 
 
 class Speaker(Protocol):
@@ -77,7 +78,7 @@ class Espeak:
         self.rate = self._lib.espeak_Initialize(_SYNCHRONOUS, _BUFFER_MILLISECONDS, data, _DONT_EXIT)
         if self.rate <= 0:
             raise RuntimeError("espeak-ng finds no data")
-        if self._lib.espeak_SetVoiceByName(language.encode()) != 0:
+        if self._lib.espeak_SetVoiceByName(_ESPEAK_NAMES.get(language, language).encode()) != 0:
             raise RuntimeError(f"espeak-ng has no voice {language}")
         self._lib.espeak_SetParameter(_WORDS_A_MINUTE, _SPEED, 0)
         self._callback_type = ctypes.CFUNCTYPE(
