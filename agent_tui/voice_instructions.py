@@ -49,6 +49,20 @@ SPOKEN: Final[dict[Language, str]] = {
 }
 
 
+# What our agent says first; GREETING_TYPED if it cannot hear.
+HELLO: Final[dict[Language, str]] = {"en": "Hello.", "ru": "Здравствуйте.", "zh": "你好。"}
+GREETING: Final[dict[Language, str]] = {
+    "en": "Ask me what rooms are running, or whatever you like.",
+    "ru": "Спросите, какие комнаты работают, или о чём угодно.",
+    "zh": "可以问我有哪些房间在运行,也可以随便聊。",
+}
+GREETING_TYPED: Final[dict[Language, str]] = {
+    "en": "I cannot hear here. Type to me.",
+    "ru": "Здесь я не слышу. Пишите мне.",
+    "zh": "我在这里听不见,请打字给我。",
+}
+
+
 def language_of(locale: str) -> Language:
     """Return the language of a locale such as "zh-CN", "ru_RU.UTF-8" or "C"; English for any other."""
     for language in ("zh", "ru"):

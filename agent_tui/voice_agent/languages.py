@@ -12,16 +12,32 @@ NAMES = {
     "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "sv": "Swedish",
     "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese",
 }  # fmt: skip
+# What a person is told in their own language: what does not work (heard, spoken), and what helps.
+_TOLD = {
+    ("ru", True, True): "Модели на этой машине не понимают русскую речь и не говорят по-русски.",
+    ("ru", True, False): "Модели на этой машине не понимают русскую речь.",
+    ("ru", False, True): "Модели на этой машине не говорят по-русски: ответы можно прочитать.",
+    ("zh", True, True): "这台机器上的模型听不懂中文，也说不了中文。",
+    ("zh", True, False): "这台机器上的模型听不懂中文。",
+    ("zh", False, True): "这台机器上的模型说不了中文，回答可以在屏幕上读。",
+}
+_HELPS = {
+    "ru": "Пишите по-русски или установите модель: agent-tui voice setup.",
+    "zh": "请打字，或运行 agent-tui voice setup 装一个模型。",
+}
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[_.@-].*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageNotice:
-    """Something that a person should know before talking: ``code`` for programs, the others for reading."""
+    """Something that a person should know before talking: ``code`` for programs, the others for reading;
+    ``told`` in the person's language, "" if it is not known there.
+    """
 
     code: str
     title: str
     detail: str = ""
+    told: str = ""
 
 
 def language_of(locale: str) -> str:
@@ -51,5 +67,6 @@ def mismatch(
             "voice.language",
             f"{name} is not {can} by the models on this machine",
             f"{heard} Type in {name}, speak another language, or get a model: agent-tui voice setup",
+            " ".join(filter(None, (_TOLD.get((language, deaf, dumb)), _HELPS.get(language)))),
         )
     ]

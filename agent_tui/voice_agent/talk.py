@@ -13,7 +13,7 @@ from livekit.agents.voice.recorder_io import RecorderIO
 
 from agent_tui.voice_agent.languages import LanguageNotice
 from agent_tui.voice_agent.people import TurnOfWords
-from agent_tui.voice_instructions import Language
+from agent_tui.voice_instructions import GREETING, GREETING_TYPED, HELLO, Language
 from agent_tui.voice_parts import voice_folder
 
 
@@ -37,12 +37,12 @@ class VoiceTalk:
 
     def greeting(self) -> str:
         """Return the first words: what a person can say, and what does not work here."""
-        words = ["Hello."]
-        words += [f"{notice.title}. {notice.detail}." for notice in self.notices]
-        if self.can_hear:
-            words.append("Ask me what rooms are running, or whatever you like.")
-        else:
-            words.append("I cannot hear here. Type to me.")
+        words = [HELLO[self.language]]
+        words += [
+            notice.told or f"{notice.title[:1].upper()}{notice.title[1:]}. {notice.detail}."
+            for notice in self.notices
+        ]
+        words.append((GREETING if self.can_hear else GREETING_TYPED)[self.language])
         return " ".join(words)
 
     async def start_recording(self, session: AgentSession[VoiceTalk]) -> Path | None:

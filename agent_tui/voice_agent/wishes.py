@@ -45,12 +45,18 @@ def wish(text: str) -> Wish | None:
 _HUSH = (
     r"stop(?: stop)*(?: (?:talking|speaking|now))?|(?:be |keep )?(?:quiet|silent)|shut up|hush|shush|silence"
     r"|(?:that's |that is )?enough|never mind|cancel(?: that)?"
+    r"|стоп|хватит|довольно|достаточно|тихо|тише|(?:за|по)?молчи(?:те)?|перестань(?:те)?|останови(?:сь|тесь)"
+    r"|停(?:下|下来|一下|止)?|安静(?:一下|一点|点)?|(?:别|不要|不用)再?说(?:话)?了|够了|算了|闭嘴"
 )
-_HUSH_BEFORE = r"(?:please |no |ok(?:ay)? |hey |all right |alright |thanks |thank you |just )*"
-_HUSH_AFTER = r"(?: (?:please|now|thanks|thank you|for now))*"
+_HUSH_BEFORE = (
+    r"(?:please |no |ok(?:ay)? |hey |all right |alright |thanks |thank you |just |"
+    r"пожалуйста |нет |всё |请|好了? ?)*"
+)
+_HUSH_AFTER = r"(?: (?:please|now|thanks|thank you|for now|пожалуйста|спасибо)|吧|啊| 谢谢)*"
 _ALONE = re.compile(f"{_HUSH_BEFORE}(?:{_HUSH}){_HUSH_AFTER}")
 _CUTTING_IN = re.compile(
-    f"{_HUSH_BEFORE}(?:{_HUSH}|(?:stop|cut|leave) (?:it|that|this)(?: out)?|wait|hold on|hang on)"
+    f"{_HUSH_BEFORE}(?:{_HUSH}|(?:stop|cut|leave) (?:it|that|this)(?: out)?|wait|hold on|hang on"
+    "|(?:подо|пого)(?:жди|ди)(?:те)?|等等|等一下)"
     f"{_HUSH_AFTER}"
 )
 

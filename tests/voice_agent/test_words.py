@@ -9,8 +9,9 @@ import pytest
 
 from agent_tui.model.errors import ConfigError
 from agent_tui.voice_agent.assignment import ModelChoice, read_assignment, tell
-from agent_tui.voice_agent.languages import language_of, mismatch
+from agent_tui.voice_agent.languages import LanguageNotice, language_of, mismatch
 from agent_tui.voice_agent.people import Owners, TurnOfWords
+from agent_tui.voice_agent.talk import VoiceTalk
 from agent_tui.voice_agent.wishes import agrees, hushes, wish
 
 
@@ -53,6 +54,16 @@ def test_wishes_of_the_session_are_told_from_questions(said: str, tool: str) -> 
         ("Stop the recording.", False, False),
         ("What rooms are running?", False, False),
         ("", False, False),
+        ("Стоп!", True, True),
+        ("Пожалуйста, помолчи.", True, True),
+        ("Хватит, спасибо.", True, True),
+        ("Подожди.", False, True),
+        ("Останови первую комнату.", False, False),
+        ("停。", True, True),
+        ("请安静一下。", True, True),
+        ("别说了，谢谢。", True, True),
+        ("等一下", False, True),
+        ("停第一个房间", False, False),
     ],
 )
 def test_who_tells_the_agent_to_be_silent_is_told_from_who_asks(
@@ -112,6 +123,15 @@ def test_a_language_that_is_not_heard_or_spoken_is_said_before_anybody_talks() -
     assert notice.code == "voice.language"
     assert notice.title == "German is not heard or spoken by the models on this machine"
     assert "voice setup" in notice.detail
+    assert not notice.told
+    (deaf,) = mismatch("zh", hears=("en",), speaks=("zh",))
+    assert deaf.title == "Chinese is not heard by the models on this machine"
+    talk = VoiceTalk("demo", lambda: True, lambda _: False, language="zh", notices=(deaf,))
+    assert talk.greeting() == f"你好。 {deaf.told} 可以问我有哪些房间在运行,也可以随便聊。"
+    assert deaf.told.startswith("这台机器上的模型听不懂中文。")
+    missing = LanguageNotice("voice.missing", "the voice joe did not start", "no memory")
+    talk = VoiceTalk("demo", lambda: True, lambda _: False, can_hear=False, notices=(missing,))
+    assert talk.greeting() == "Hello. The voice joe did not start. no memory. I cannot hear here. Type to me."
     (deaf,) = mismatch("de", hears=("en",), speaks=("de",))
     assert deaf.title.startswith("German is not heard by")
     assert mismatch("de", hears=("en", "de"), speaks=("de",)) == []
