@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from rich.cells import set_cell_size
+from rich.cells import cell_len, set_cell_size
 from textual.geometry import Region
 
 from agent_tui.model.inert import inert_line
@@ -133,7 +133,8 @@ class Meter(PaintedRows):
 
 
 def _cells(pieces: list[Piece]) -> list[Piece]:
-    return [(sign, name) for text, name in pieces for sign in text]
+    """Return what each cell shows: a wide character is in two of them."""
+    return [(sign, name) for text, name in pieces for sign in text for _ in range(cell_len(sign))]
 
 
 def share_of(dbfs: float) -> float:

@@ -96,6 +96,20 @@ async def test_only_the_cells_that_differ_are_repainted() -> None:
         assert app.meter.repainted == []
 
 
+async def test_beside_a_wide_label_the_cells_that_differ_are_repainted_too() -> None:
+    app = OneMeter("智能体")
+    async with app.run_test(size=(60, 5)):
+        app.meter.show(-60.0, -60.0, word="安静")
+        await settle(FRAMES_SECONDS)
+        before = app.meter.render_line(0).crop(0, 8)
+        app.meter.repainted.clear()
+        app.meter.show(-26.0, -26.0, word="安静")
+        await settle(FRAMES_SECONDS)
+        (region,) = app.meter.repainted
+        assert before.text == " 智能体 "
+        assert region.x == 8  # where the bar begins
+
+
 async def test_a_word_of_another_script_fits() -> None:
     app = OneMeter()
     async with app.run_test(size=(30, 5)):
