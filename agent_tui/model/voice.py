@@ -216,13 +216,15 @@ class MicChanged:
 
 @dataclass(frozen=True, slots=True)
 class SoundChanged:
-    """The microphone and speaker of this terminal: one line about why each is missing, and whether it is
-    meant to have neither.
+    """The microphone and speaker of this terminal: one line about why each is missing, whether it is meant to
+    have neither, and their names.
     """
 
     input_problem: str = ""
     output_problem: str = ""
     is_text_only: bool = False
+    input_name: str = ""
+    output_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,8 @@ class VoiceRun:
             "" if status.input_name else status.input_problem,
             "" if status.output_name else status.output_problem,
             self.is_text_only,
+            status.input_name,
+            status.output_name,
         )
         if told != self.state.sound:
             self.take(told)

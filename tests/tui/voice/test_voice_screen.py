@@ -345,6 +345,12 @@ async def test_a_microphone_that_is_lost_and_comes_back_is_told() -> None:
         await seen.until(lambda: "You can type" not in seen.now)
 
 
+async def test_another_speaker_is_named_although_nothing_else_happens() -> None:
+    async with opened(*THERE) as seen:
+        seen.source.sound.status = SoundStatus("Desk", output_name="Headset")
+        await seen.until("Headset")
+
+
 async def test_levels_move_while_nothing_else_does() -> None:
     async with opened(*THERE) as seen:
         for level in (-40.0, -12.0):
