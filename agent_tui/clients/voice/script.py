@@ -15,6 +15,7 @@ from typing import Protocol
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from agent_tui.paths import file_exists, named_path
+from agent_tui.wire.content import json_object
 from agent_tui.wire.voice import redact
 
 LAST_LINES = 20
@@ -134,7 +135,10 @@ class PythonAgent:
         self._keep(rest)
 
     def _keep(self, line: bytes) -> None:
-        shown = inert_line(redact(_COLOURS.sub("", line.decode(errors="replace"))), MAX_LINE_CHARACTERS)
+        said = _COLOURS.sub("", line.decode(errors="replace"))
+        if "state" in (told := json_object(said)):  # our own agent: only why it failed is for a person
+            said = str(told.get("detail", ""))
+        shown = inert_line(redact(said), MAX_LINE_CHARACTERS)
         if shown and not _CHATTER.match(shown):
             self._lines.append(shown)
 

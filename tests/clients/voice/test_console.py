@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -271,6 +272,14 @@ async def test_a_program_that_dies_says_why_without_tokens_and_without_words_of_
         assert "exit code 1" in moved.detail
         assert agent.last_lines[0] == "with ********"
         assert "my words" not in " ".join(agent.last_lines)
+
+
+async def test_of_the_states_of_our_own_agent_only_why_it_failed_is_shown() -> None:
+    said = [{"state": "warm"}, {"state": "failed", "title": "no", "detail": "stt: no key"}]
+    agent = program("; ".join(f"print({json.dumps(line)!r})" for line in said))
+    await agent.start("127.0.0.1:7")
+    assert await agent.wait() == 0
+    assert list(agent.last_lines) == ["stt: no key"]
 
 
 async def test_a_program_gets_its_line_its_address_and_what_is_missing_of_livekits_variables() -> None:
