@@ -26,7 +26,7 @@ CARD_TONE: Final = Tone(card=CARD)
 class TranscriptStep(TranscriptMessage):
     """A message that can be folded. While it is folded, its body is neither split nor laid out."""
 
-    __slots__ = ("_is_set_in",)
+    __slots__ = ("_is_set_in", "_title")
 
     APART: ClassVar[int] = 0
 
@@ -35,27 +35,34 @@ class TranscriptStep(TranscriptMessage):
         super().__init__(key, "", tone)
         self._is_set_in = is_set_in
         self.is_folded = is_folded
+        self._title = ("", "")  # its name, and what it is about
         self._head = Block("step", is_folded=is_folded)
 
     def set_head(self, title: str, summary: str, sign: str) -> bool:
         """Set the head row; return whether it changed."""
         name, _, about = title.replace("\t", APART).partition(APART)
-        name, about = inert_line(name, LABEL_CHARACTERS), inert_line(about, LABEL_CHARACTERS)
-        label = f"{name}{APART}{about}" if about else name
+        named = inert_line(name, LABEL_CHARACTERS), inert_line(about, LABEL_CHARACTERS)
         right = inert_line(f"{sign} {summary}", SUMMARY_CHARACTERS)
-        if (label, right) == (self._head.label, self._head.summary):
+        if (named, right) == (self._title, self._head.summary):
             return False
-        self._head = replace(self._head, label=label, summary=right)
+        self._title = named
+        self._head = replace(self._head, label=self._label, summary=right)
         if self.tone.card:
             self.tone = self.tone._replace(card=ASK if sign == NEEDS_YOU else CARD)
         return True
+
+    @property
+    def _label(self) -> str:
+        """The left of the head row. What an open thought is about are the first words below it."""
+        name, about = self._title
+        return f"{name}{APART}{about}" if about and (self.is_folded or self.tone.card) else name
 
     def fold(self, is_folded: bool) -> bool:
         """Fold or unfold it; return whether that changed anything."""
         if is_folded == self.is_folded:
             return False
         self.is_folded = is_folded
-        self._head = replace(self._head, is_folded=is_folded)
+        self._head = replace(self._head, label=self._label, is_folded=is_folded)
         self._note_change()
         return True
 

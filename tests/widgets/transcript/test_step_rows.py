@@ -63,6 +63,19 @@ async def test_steps_are_rows_under_the_name_of_who_takes_them() -> None:
     ]
 
 
+async def test_an_open_thought_says_its_first_words_once() -> None:
+    pane, hand = a_chat()
+    pane.folds.fold("1", False)
+    assert (await drawn(pane, hand, (60, 16)))[5:9] == [
+        " ▾ thinking                                             4 s",
+        " │ The Makefile probably rebuilds all",
+        " │",
+        " │   • of it",
+    ]
+    pane.folds.fold("1", True)
+    assert (await drawn(pane, hand, (60, 16)))[5] == " ▸ thinking      The Makefile probably rebuilds         4 s"
+
+
 async def test_without_signs_of_unicode_steps_look_the_same() -> None:
     rows = await drawn(*a_chat(), (60, 14), is_ascii=True)
     assert rows[5:9] == [
