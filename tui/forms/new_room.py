@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from agent_tui.config.agent_templates import language_of, templates
@@ -21,7 +19,7 @@ from tui.forms.agent_choice import AgentChoice
 from tui.forms.fields import Field
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
-from tui.forms.new_room_fields import SECTIONS, SETTINGS, first_value, read_room
+from tui.forms.new_room_fields import SETTINGS, first_value, in_sections, read_room
 from tui.forms.quick_room import quick_room
 from tui.forms.tool_list import RoomTools
 from tui.forms.values import setting_field
@@ -117,15 +115,10 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
         if not self._is_short:
             return
         await self._about.remove()
-        await self._form.mount(self._field(SETTINGS["name"]), *self._sections())
-        self._hint()
-
-    def _sections(self) -> Iterator[Widget]:
         beside = {"agents": (self._agents, ModelFields(self._link)), "tools": (self._tools,)}
-        for section, names in SECTIONS.items():
-            yield Static(say(f"new.section.{section}"), classes="section", markup=False)
-            yield from (self._field(SETTINGS[name]) for name in names)
-            yield from beside.get(section, ())
+        sections = in_sections(lambda name: [self._field(SETTINGS[name])], beside)
+        await self._form.mount(self._field(SETTINGS["name"]), *sections)
+        self._hint()
 
     @on(TextArea.Changed, "#task")
     def speak_its_language(self, event: TextArea.Changed) -> None:

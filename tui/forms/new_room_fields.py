@@ -1,14 +1,18 @@
-"""Reads the form of a new room: the fields of the call, or the problems by field."""
+"""The form of a room, in sections; of a new one the fields of the call, or the problems by field."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
+
+from textual.widget import Widget
+from textual.widgets import Static
 
 from agent_tui.config.agent_templates import Template
 from agent_tui.model.events import RoomInfo
 from agent_tui.model.settings import Setting
 from tui.forms.values import read_value, settings_in
+from tui.screens.words import say
 
 SETTINGS: Final = {name: one for name, one in settings_in(RoomInfo).items() if one.in_new}
 FIRST: Final = ("task", "name", "execution_mode", "max_rounds")  # always sent
@@ -19,6 +23,17 @@ SECTIONS: Final[Mapping[str, Sequence[str]]] = {  # of the form, below the task 
     "after": ("on_error", "on_resume"),
     "tools": ("workspace", "guide"),
 }
+
+
+def in_sections(
+    fields: Callable[[str], Iterable[Widget]], beside: Mapping[str, Iterable[Widget]]
+) -> Iterator[Widget]:
+    """Yield the title of each section, the ``fields`` of its settings, and what else is in it."""
+    for section, names in SECTIONS.items():
+        yield Static(say(f"new.section.{section}"), classes="section", markup=False)
+        for name in names:
+            yield from fields(name)
+        yield from beside.get(section, ())
 
 
 def first_value(setting: Setting) -> Any:

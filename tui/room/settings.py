@@ -14,7 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.model.errors import AgentTuiError
-from agent_tui.model.events import AgentInfo, RoomChanged, RoomInfo
+from agent_tui.model.events import AgentInfo, RoomChanged
 from agent_tui.model.inert import inert_line
 from agent_tui.model.settings import settings_of
 from agent_tui.state.agents import Agent
@@ -22,9 +22,10 @@ from agent_tui.state.conversation import ConversationState
 from tui.forms.agent_form import AgentFormScreen
 from tui.forms.fields import FormPart, VimList, swatch
 from tui.forms.form import Form
+from tui.forms.new_room_fields import SETTINGS, in_sections
 from tui.forms.suspended_rules import SuspendedRules
 from tui.forms.tool_list import RoomTools
-from tui.forms.values import read_changed, setting_field, settings_in
+from tui.forms.values import read_changed, setting_field
 from tui.link import RoomLink
 from tui.live.texts import model_name
 from tui.room.open_room import OpenRoom
@@ -35,7 +36,7 @@ from tui.screens.words import count, say, say_count
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
 
-FIRST: Final = ("name", "task", "max_rounds", "execution_mode")  # of the fields
+FIRST: Final = ("name", "task")  # above the sections
 _SETTINGS: Final = settings_of(AgentInfo)
 
 
@@ -62,17 +63,15 @@ class SettingsScreen(Dialog[None]):
         self._agents = AgentList(state, room.link)
         self._tools = RoomTools(state.room.enabled_tools, room.link)
         self._estimated = Static("", id="estimate", markup=False)
-        self._form = Form(
-            *self._settings(), self._agents, self._tools, SuspendedRules(room.link, state.room.id)
-        )
+        tools = (self._tools, SuspendedRules(room.link, state.room.id))
+        beside = {"agents": (self._agents,), "tools": tools}
+        first = [part for name in FIRST for part in self._fields(name)]
+        self._form = Form(*first, *in_sections(self._fields, beside))
 
-    def _settings(self) -> Iterator[Widget]:
-        settings = settings_in(RoomInfo)
-        for setting in ({name: settings[name] for name in FIRST} | settings).values():
-            value = getattr(self._state.room, setting.name)
-            yield setting_field(setting, value)
-            if setting.name == "max_rounds":
-                yield self._estimated
+    def _fields(self, name: str) -> Iterator[Widget]:
+        yield setting_field(SETTINGS[name], getattr(self._state.room, name))
+        if name == "max_rounds":
+            yield self._estimated
 
     def compose(self) -> ComposeResult:
         yield framed(

@@ -107,7 +107,7 @@ class _ChangingTool(ABC):
             changes = diff(old or "", new, real, is_new=old is None)
             place.changed(FileChange(real, old, new, changes, added, removed))
         if old is None:
-            return ToolOutput(f"{path}: made, {len(data):,} bytes", size=len(data))
+            return ToolOutput(f"{path}: created, {len(data):,} bytes", size=len(data))
         return ToolOutput(f"{path}: +{added} -{removed} lines, {len(data):,} bytes now", size=len(data))
 
     @abstractmethod

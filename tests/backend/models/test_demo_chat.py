@@ -155,7 +155,7 @@ async def test_files_are_listed_read_written_and_commands_run(tmp_path: Path) ->
     assert "notes.md" in await answer("list files", tmp_path)
     read = await answer("read notes.md", tmp_path)
     assert "````\n     1  # Title" in read  # a fence that the file's own does not end
-    assert "24 lines more" in read
+    assert "24 more lines" in read
     assert "hello.txt" in await answer("write hello.txt: hi", tmp_path)
     assert (tmp_path / "hello.txt").read_text() == "hi\n"
     assert "exit code 0" in await answer("run `cat hello.txt`", tmp_path)

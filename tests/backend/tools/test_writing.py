@@ -40,7 +40,7 @@ async def test_a_new_file_in_a_new_folder_is_shown_whole(tmp_path: Path) -> None
     ask = WriteFile().ask(arguments, ToolPlace(tmp_path))
     assert ask.preview == "--- /dev/null\n+++ b/new/deep/a.py\n@@ -0,0 +1 @@\n+x = 1"
     assert not (tmp_path / "new").exists()
-    assert (await called(WriteFile(), tmp_path, **arguments)).content == "new/deep/a.py: made, 6 bytes"
+    assert (await called(WriteFile(), tmp_path, **arguments)).content == "new/deep/a.py: created, 6 bytes"
     assert (await called(WriteFile(), tmp_path, **arguments)).content.endswith("nothing to change")
 
 

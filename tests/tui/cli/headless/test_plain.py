@@ -206,7 +206,7 @@ def test_a_chat_answers_line_by_line_and_asks_before_it_acts(home: Home, by: str
         program.until("Type y (once)", 2)
         assert not Path(home.folder, "notes.txt").exists()
         program.type("y")
-        program.until("It is written")
+        program.until("Done. notes")
         program.type("write notes.txt: bye")
         program.until("Type y (once)", 3)
         program.type("n not that")
