@@ -21,7 +21,7 @@ from widgets.units import UnitWords, decimal
 if TYPE_CHECKING:
     from widgets.terminal.private import Edit, EditResult
 
-MAX_CHARACTERS: Final = 32_000
+MAX_CHARACTERS: Final = 100_000  # what a room takes as one message
 TOO_LONG: Final = "not inserted: at most {most} characters fit – save it to a file and name the file"
 MOST_ROWS: Final = 6
 CURSOR_CELLS: Final = 1  # right of the text
@@ -42,7 +42,7 @@ name_key("\x1b\r", _Keys.ALT_ENTER)
 
 
 class Composer(TextArea):
-    """Takes no control characters, and no more than ``MAX_CHARACTERS``.
+    """Takes no control characters. Typing and pasting end at ``MAX_CHARACTERS``; ``put`` cuts nothing.
 
     ``past`` is what was sent, the newest last. ``choices`` lists the completions; the owner of the completer
     shows it. ``free_keys`` run an action, and are not typed, while the text is empty.
@@ -134,7 +134,7 @@ class Composer(TextArea):
 
     def put(self, text: str) -> None:
         """Replace the text with ``text``, with the cursor at its end."""
-        self.load_text(inert(text).replace("\t", SPACES_OF_A_TAB)[:MAX_CHARACTERS])
+        self.load_text(inert(text).replace("\t", SPACES_OF_A_TAB))
         self.move_cursor(self.document.end)
         self._fit()
 

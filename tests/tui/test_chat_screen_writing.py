@@ -10,6 +10,7 @@ from agent_tui.model import events as ev
 from tests.state.chat_events import started
 from tests.tui.chat_project import begin_project, composer_text
 from tests.tui.one_chat import opened, said
+from tui.live.drafts import draft_path, read_kept, write_kept
 from widgets.choices import ChoiceList
 
 
@@ -82,6 +83,12 @@ async def test_without_an_editor_or_a_terminal_of_its_own_that_is_said(
         assert "set EDITOR" in await chat.press("ctrl+e")
         monkeypatch.setenv("EDITOR", "true")
         assert "a terminal of its own" in await chat.press("ctrl+e")
+
+
+def test_a_draft_as_long_as_a_question_may_be_is_kept() -> None:
+    longest = "长" * 1_000_000
+    assert write_kept(draft_path("c1"), longest)
+    assert read_kept(draft_path("c1")) == longest
 
 
 async def test_on_a_low_screen_the_line_makes_room_once_it_is_left() -> None:

@@ -146,6 +146,15 @@ async def test_nothing_is_inserted_of_what_does_not_fit_and_what_was_selected_st
         assert line.text.endswith("y")
 
 
+async def test_no_word_is_lost_of_a_longer_text_that_an_editor_wrote_and_less_of_it_can_be_left() -> None:
+    whole = "a line of it\n" * (MAX_CHARACTERS // 10) + "the end"
+    async with opened() as (line, pilot):
+        line.put(whole)
+        await pilot.press("x", "backspace", "backspace", "enter")
+        assert line.text == whole[:-2]
+        assert sent(line) == [whole[:-2]]
+
+
 async def test_blanks_are_not_sent() -> None:
     async with opened() as (line, pilot):
         await pilot.press("enter", "space", "ctrl+j", "enter")

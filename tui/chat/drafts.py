@@ -11,7 +11,6 @@ from uuid import uuid4
 from agent_tui.model.events import Attachment
 from tui.live.drafts import draft_path, read_json, write_kept
 
-MAX_FILE_BYTES: Final = 64_000_000
 MAX_QUEUED: Final = 50
 ENDING: Final = ".chat"  # of the name of a file
 
@@ -41,7 +40,7 @@ class KeptDraft:
 
 def load_draft(conversation_id: str) -> KeptDraft:
     """Return what was kept for a chat; nothing if it cannot be read."""
-    value = read_json(draft_path(conversation_id, ENDING), MAX_FILE_BYTES)
+    value = read_json(draft_path(conversation_id, ENDING))
     if not isinstance(value, Mapping):
         return KeptDraft()
     queue = filter(None, map(_waiting, _listed(value.get("queue"))))

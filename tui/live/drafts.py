@@ -23,7 +23,7 @@ HISTORY: Final = "history.json"
 DRAFT_SECONDS: Final = 0.3  # after the first letter that was not written yet
 MAX_PAST: Final = 200
 MAX_PAST_CHARACTERS: Final = 200_000  # of all together
-MAX_FILE_BYTES: Final = 2_000_000
+MAX_FILE_BYTES: Final = 64_000_000
 
 
 def past_texts() -> list[str]:
