@@ -17,7 +17,7 @@ from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import StoreError
-from agent_tui.model.events import Event, StepAdded, TextAdded
+from agent_tui.model.events import Event, QueueChanged, StepAdded, TextAdded
 from agent_tui.wire.log import event_name
 from agent_tui.wire.rooms_encode import frame_bytes
 
@@ -90,6 +90,7 @@ class _Reader:
         self.counts = counts
         self.ended = False
         self.error: StoreError | None = None
+        self.is_told = False  # that the room changed, which no event says
         self._news = asyncio.Event()
         self._lagging = False
         self._batches: deque[Batch] = deque()
@@ -129,6 +130,10 @@ class _Reader:
         missed, self._lagging = self._lagging or gap, False
         self._clear()
         return None if missed else frames
+
+    def tell(self) -> None:
+        self.is_told = True
+        self._news.set()
 
     def end(self, error: StoreError | None = None) -> None:
         """End the reader after what is queued, with ``error`` if it is to raise that."""
@@ -209,8 +214,9 @@ class Hub:
         """Yield the room's frames with a seq above ``after``: the stored ones, then live ones, without end.
 
         ``counts``: a person reads, not a program that we started ourselves. Each batch is in order and no
-        frame is missing or doubled. Ends when the room is deleted, does not exist, or the hub closes. Raises
-        ``StoreError`` when the log cannot be read or new events cannot be stored anymore.
+        frame is missing or doubled; ``tell`` adds a ``QueueChanged`` with seq 0. Ends when the room is
+        deleted, does not exist, or the hub closes. Raises ``StoreError`` when the log cannot be read or new
+        events cannot be stored anymore.
         """
         reader = _Reader(counts=counts)
         self._rooms.setdefault(room_id, _Room()).readers.add(reader)
@@ -232,6 +238,10 @@ class Hub:
                     last = frames[-1].seq
                     # A replay may never wait for anything: without this, no other task would run.
                     await asyncio.sleep(0)
+                if reader.is_told:
+                    reader.is_told = False
+                    changed = QueueChanged(room_id)
+                    yield Batch([StoredFrame(room_id, 0, event_name(QueueChanged), "", "", changed)])
             if reader.error is not None:
                 raise reader.error
         finally:
@@ -254,6 +264,12 @@ class Hub:
     def watchers(self) -> int:
         """Return how many readers count."""
         return sum(reader.counts for room in self._rooms.values() for reader in room.readers)
+
+    def tell(self, room_id: str) -> None:
+        """Have the room's readers read the room again, since no event says what changed. It is not stored."""
+        if room_id in self._rooms:
+            for reader in self._rooms[room_id].readers:
+                reader.tell()
 
     def end(self, room_id: str, error: StoreError | None = None) -> None:
         """End the room's readers; they raise ``error`` if there is one."""

@@ -41,6 +41,7 @@ GIVE_UP_SECONDS = 10.0  # cli.md: without a screen at most 10 s
 
 _ERRORS = ("error", "agent_error")  # frames that quote what went wrong
 _PIECES = ("message_chunk", "process_step_delta")  # frames that add to a text
+_NEWS = ("queue_changed",)  # it may be said without being in the log
 _GONE = 410
 _NO_CONTENT = (204, 205)
 _RELOADS = 3  # in a row, without an event in between
@@ -212,8 +213,9 @@ class LogStream:
             return True
         if number is not None and last is not None:
             if number <= last:
-                # An error that could not be stored has no id of its own, but ends the run.
-                return number == last and self._is_last is not None and self._is_last(frame)
+                # Without an id of its own: an error that could not be stored, but ends the run, or news.
+                is_last = self._is_last is not None and self._is_last(frame)
+                return number == last and (is_last or frame.event in _NEWS)
             if number > last + 1 and not self._has_gaps:
                 # They are requested once: what the server does not send then, it does not have.
                 self._has_gaps = self._asked_from == last

@@ -321,8 +321,8 @@ class RoomChanged:
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """A message to the room was queued, changed or discarded: who shows the queue reads it again. It has no
-    words, so that what was discarded is in no log.
+    """A message to the room was queued, changed or discarded, or (not in the log) the room's settings were
+    changed: who shows the room reads it again. It has no words, so that what was discarded is in no log.
     """
 
     room_id: str

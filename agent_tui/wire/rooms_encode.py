@@ -210,8 +210,10 @@ def _speaker(agent_id: str, percent: int | None) -> dict[str, Any]:
 
 
 def frame_bytes(frame_id: int | str | None, name: str, data: str) -> bytes:
-    """Return one SSE frame, exactly as protocols.md §1 frames it; ``data`` is one line of JSON."""
-    head = "" if frame_id is None else f"id: {frame_id}\n"
+    """Return one SSE frame, exactly as protocols.md §1 frames it, without id for 0 and ``None``; ``data`` is
+    one line of JSON.
+    """
+    head = f"id: {frame_id}\n" if frame_id else ""
     return f"{head}event: {name}\ndata: {data}\n\n".encode("utf-8", "replace")
 
 

@@ -245,3 +245,22 @@ async def test_a_backend_that_stops_lets_waiting_lists_go(talking: Backend) -> N
         await asyncio.sleep(0)
     await talking.engine.stop_all()
     assert (await waiting)["rooms"] == []
+
+
+async def test_who_asks_for_it_is_told_at_once_that_a_room_was_changed_and_nothing_is_stored(
+    talking: Backend,
+) -> None:
+    room_id = await talking.room(agents=1, max_rounds=1)
+    await run_to_end(talking, room_id)
+    last = (await show(talking, room_id))["last_event_id"]
+    events = f"/api/rooms/{room_id}/events?after={last}"
+    async with (
+        talking.client.open("GET", f"{events}&queue=1") as asked,
+        talking.client.open("GET", events) as other,
+    ):
+        await change(talking, room_id, name="Another")
+        told = await anext(asked.frames())
+        assert (told.name, told.id, told.fields) == ("queue_changed", 0, {"room_id": room_id})
+        assert (await show(talking, room_id))["last_event_id"] == last
+        await change(talking, room_id, max_rounds=2)
+        assert (await anext(other.frames())).name == "room_paused"

@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One SSE frame as it came; ``raw`` is its bytes without the blank line."""
+    """One SSE frame as it came; ``raw`` is its bytes without the blank line, ``id`` is 0 for none."""
 
     raw: bytes
     id: int
@@ -45,6 +45,8 @@ def parse_frame(raw: bytes) -> Frame | None:
     if raw == b": keep-alive":
         return None
     lines = raw.decode().split("\n")
+    if lines[0] == "event: queue_changed":  # the only one that may have no id
+        lines.insert(0, "id: 0")
     assert [line.split(": ", 1)[0] for line in lines] == ["id", "event", "data"], raw
     values = [line.split(": ", 1)[1] for line in lines]
     return Frame(raw, int(values[0]), values[1], values[2])

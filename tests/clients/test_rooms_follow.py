@@ -74,6 +74,17 @@ async def test_a_room_is_loaded_and_then_followed(server: LogRoomsServer, client
     assert asked == {"after": "11", "accumulated": "0", "asks": "1", "queue": "1"}
 
 
+async def test_that_a_room_was_changed_comes_without_an_id_and_each_time(
+    server: LogRoomsServer, client: RoomsClient
+) -> None:
+    told = frame("queue_changed", {"room_id": "r1"})
+    server.on("GET", EVENTS, streams(told, told, frame("round_end", {"round": 1}, 11), told, then="stay"))
+    changed = ev.QueueChanged("r1")
+    async with Collector(client.follow("r1")) as reading:
+        await reading.until(lambda items: items.count(changed) == 3)
+    assert reading.items[3:] == [changed, changed, ev.RoundEnded(1), changed]
+
+
 async def test_a_drop_is_said_and_nothing_is_missed_or_doubled(
     server: LogRoomsServer, client: RoomsClient, clock: FakeClock
 ) -> None:

@@ -91,7 +91,7 @@ class FakeClient(FakeRules):
         self._answer("delete", room_id)
 
     async def show(self, room_id: str) -> RoomInfo:
-        return self._answer("show", room_id)
+        return replace(self._answer("show", room_id), queue=tuple(self.waiting))
 
     async def say(
         self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
@@ -102,10 +102,6 @@ class FakeClient(FakeRules):
         if when == "next":
             self.waiting.append(message)
         return SendResult(message.id, "said" if when == "now" else "queued", tuple(self.waiting))
-
-    async def queue(self, room_id: str) -> tuple[QueuedMessage, ...]:
-        self._answer("queue", room_id)
-        return tuple(self.waiting)
 
     async def change_queued(
         self, room_id: str, message_id: str, content: str | None = None, to: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -366,10 +367,23 @@ async def test_the_queue_is_read_again_when_another_program_changed_it() -> None
     async with opened() as screen:
         await screen.send(running(), LIVE)
         screen.link.calls.waiting = [ev.QueuedMessage("q1", "from elsewhere")]
+        screen.link.calls.room = running().room
         text = await screen.send(ev.QueueChanged("r"))
         assert "queued for the next turn: from elsewhere" in text
         text = await screen.send(ev.RunCompleted("r", 3))
         assert "from elsewhere" not in text
+
+
+async def test_a_name_rounds_and_agents_that_another_program_changed_are_shown_at_once() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE, start("1", AGENTS[0]), ev.TextAdded("1", "What I say."))
+        agents = (*AGENTS[:2], ev.AgentInfo("d", "Noor", "", "demo", 2, provider_id="demo"))
+        screen.link.calls.room = replace(running().room, name="Sessions", max_rounds=7, agents=agents)
+        text = await screen.send(ev.QueueChanged("r"))
+        assert "Sessions" in text
+        assert "round 1 of 7" in text
+        assert "Noor" in text
+        assert "What I say." in text
 
 
 @pytest.mark.parametrize(("status", "why"), [(404, "already discarded"), (409, "already sent")])

@@ -72,7 +72,7 @@ class OpenRoom(OpenConversation["RoomsClient"]):
             return
         self.following.note(event)
         if isinstance(event, ev.QueueChanged):
-            self.host.run("queue", self.read_queue(), exclusive=True)
+            self.host.run("changed", self.read_again(), exclusive=True)
         if not panes.fits:
             async with self._fitting:
                 await panes.fit()
@@ -97,10 +97,10 @@ class OpenRoom(OpenConversation["RoomsClient"]):
             self.host.tell(text)
         self._unpriced = text
 
-    async def read_queue(self) -> None:
-        """Take the queue as the server has it: another program may have changed it."""
-        with suppress(AgentTuiError):  # it is read again with the next change, or with the room
-            self.state.take_queue(await (await self.client()).queue(self.id))
+    async def read_again(self) -> None:
+        """Take settings, agents and queue as the server has them: another program may have changed them."""
+        with suppress(AgentTuiError):  # it is read again with the next change
+            await self.take(ev.RoomChanged(await (await self.client()).show(self.id)))
             self.host.show_soon()
 
     def tell_deleted(self) -> None:

@@ -94,7 +94,7 @@ class QueueScreen(Dialog[None]):
         try:
             self._state.take_queue(await change(await self._room.client()))
         except AgentTuiError as error:
-            await self._room.read_queue()
+            await self._room.read_again()
             is_said = isinstance(error, Refused) and error.status == HTTPStatus.CONFLICT
             why = say("queue.said") if is_said else self._why_gone(item_id)
             self._waiting.look()

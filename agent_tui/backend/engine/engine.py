@@ -89,11 +89,12 @@ class Engine:
         timing, presence = timing or Timing(), presence or OpenPrograms()
         self.asks = Asks(store, timing, lambda: tools.allow, presence)
         self._store = store
+        self._hub = hub
         self._resources = resources = Resources(store, models, timing, tools, self.asks)
         self.runs = Runs(resources, hub, unwatched_seconds, presence)
         self._changes = Changes()
         store.subscribe(self._changes.publish)
-        self.rooms = RoomActs(resources, self.runs, self._changes, partial(self.show, ROOMS))
+        self.rooms = RoomActs(resources, self.runs, self._changes, hub.tell, partial(self.show, ROOMS))
         self.chats = ChatActs(resources, self.runs, presence)
         self.files = FileChanges(resources, self.runs)
 
@@ -279,6 +280,7 @@ class Engine:
     def _note(self, kind: EngineKind[Info], id_: str) -> None:
         if kind.names == ROOM:
             self._changes.note(id_)
+            self._hub.tell(id_)
 
     # --- as callers see them ---------------------------------------------------------------------------
 

@@ -67,12 +67,15 @@ class RoomActs:
         resources: Resources,
         runs: Runs,
         changes: Changes,
+        tell: Callable[[str], None],
         show: Callable[[str], Awaitable[RoomInfo]],
     ) -> None:
+        """``tell``: see ``Hub``."""
         self._resources = resources
         self._store = resources.store
         self.runs = runs
         self._changes = changes
+        self._tell = tell
         self._show = show
 
     # --- runs ------------------------------------------------------------------------------------------
@@ -178,6 +181,7 @@ class RoomActs:
                 await scene.cut(agent_id, "skip")
             else:
                 await self._write(room_id, AgentSkips(agent_id, not agent.skip_next))
+                self._tell(room_id)
         return await self._show(room_id)
 
     @whole
