@@ -47,7 +47,7 @@ from tui.room.screen import RoomScreen
 from tui.screens.dialog import QuestionScreen, QuitScreen
 from tui.screens.help import HelpScreen
 from tui.screens.localised import localised
-from tui.screens.theme_choice import ThemeChoice
+from tui.screens.theme_picker import ThemeChoice
 from tui.screens.words import say, say_count
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import VoiceRequest

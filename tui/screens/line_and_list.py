@@ -37,9 +37,7 @@ class LineAndList(VerticalGroup):
     """
 
     class Taken(Message):
-        """Posted when the row ``at`` was taken; with ``None`` when ``enter`` was pressed and nothing is
-        marked.
-        """
+        """Posted when the row ``at`` was taken, or ``None``: ``enter`` was pressed and no row is marked."""
 
         def __init__(self, at: int | None, *, is_clicked: bool) -> None:
             super().__init__()
@@ -63,6 +61,11 @@ class LineAndList(VerticalGroup):
     @property
     def typed(self) -> str:
         return self.line.value.strip()
+
+    @property
+    def marked(self) -> int | None:
+        """The index of the marked row, if one is marked."""
+        return self._listed.highlighted
 
     def show(self, rows: Sequence[Content | RenderableType], marked: int | None) -> None:
         """List these rows, one of them marked."""

@@ -1,39 +1,41 @@
-"""The list of themes: moving through it shows each theme on the screen behind."""
+"""The theme of the program: set by its name, or chosen from a list that shows each on the screen behind."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.color import Color as RichColor
 from rich.style import Style
 from rich.text import Text
-from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.containers import Vertical
 from textual.theme import Theme
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
-from agent_tui.config.file import read_table
+from agent_tui.config.file import Config, read_table
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui import themes
-from tui.forms.fields import wrong
+from tui.forms.fields import Line, wrong
 from tui.live import signs
 from tui.live.key_hints import Hints
 from tui.screens.dialog import Dialog
+from tui.screens.line_and_list import LineAndList
 from tui.screens.localised import localised
 from tui.screens.words import say
 from tui.setting import change_table
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable
 from widgets.palettes import Backdrop
 from widgets.signs import GUTTER
+
+if TYPE_CHECKING:
+    from tui.app import AgentTuiApp
 
 NAME_CELLS: Final = 20
 SAMPLE_AGENTS: Final = 3
@@ -100,55 +102,38 @@ class ThemeScreen(Dialog[str]):
         self._config = config
         self._current = current or themes.AUTO
         self._choices = choices(config.parent / themes.FOLDER, backdrop)
+        line = Line("", placeholder=say("theme.filter"), id="theme-filter")
+        self._part = LineAndList(line, "", note_first=False)
         self._shown: list[ThemeRow] = []
         self._before: Theme | None = None
 
     def compose(self) -> ComposeResult:
-        hint = "theme.no_color" if self.app.no_color else "theme.hint"
         with Vertical(classes="dialog"):
             yield Static(say("theme.title"), classes="title", markup=False)
-            yield Input(placeholder=say("theme.filter"), select_on_focus=False)
-            choosing = OptionList(markup=False)
-            choosing.can_focus = False  # keys go to the filter, and from there to this screen
-            yield choosing
-            yield Static("", id="complaint", markup=False)
-            yield Hints(say(hint))
+            yield self._part
+            yield Hints(say("theme.no_color" if self.app.no_color else "theme.hint"))
 
     def on_mount(self) -> None:
         self._before = self.app.current_theme
         self._list("", self._current)
-        self.query_one(Input).focus()
 
-    @on(Input.Changed)
-    def filter(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._list(event.value, self._chosen.name if self._chosen else self._current)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the marked theme; for one that cannot be read, the previous one."""
         event.stop()
         chosen = self._chosen
-        self._list(event.value, chosen.name if chosen else self._current)
-
-    @on(OptionList.OptionHighlighted)
-    def look(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
-        chosen = self._chosen
-        theme = chosen.theme if chosen else None
-        if theme := theme or self._before:  # a theme that cannot be read shows the previous one
+        if theme := (chosen.theme if chosen else None) or self._before:
             wear(self.app, theme)
         self._complain(chosen.complaint if chosen else "")
 
-    @on(OptionList.OptionSelected)
-    async def keep_clicked(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        await self.action_keep()
-
-    @on(Input.Submitted)
-    async def keep_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
+    async def on_line_and_list_taken(self) -> None:
         await self.action_keep()
 
     def action_move(self, rows: int) -> None:
-        choosing = self.query_one(OptionList)
-        if self._shown:
-            place = (choosing.highlighted or 0) + rows
-            choosing.highlighted = min(max(place, 0), len(self._shown) - 1)
+        self._part.move(rows)
 
     def action_back(self) -> None:
         """Go back to the previous theme, and close."""
@@ -157,9 +142,7 @@ class ThemeScreen(Dialog[str]):
         self.dismiss("")
 
     async def action_keep(self) -> None:
-        """Write the theme into the config file, and close. If that fails, keep the theme for now and say
-        so.
-        """
+        """Write the theme into the config file, and close; if that fails, say that it holds for now."""
         chosen = self._chosen
         if chosen is None or chosen.theme is None:
             return
@@ -175,25 +158,21 @@ class ThemeScreen(Dialog[str]):
 
     @property
     def _chosen(self) -> ThemeRow | None:
-        place = self.query_one(OptionList).highlighted
-        return self._shown[place] if place is not None and place < len(self._shown) else None
+        at = self._part.marked
+        return self._shown[at] if at is not None and at < len(self._shown) else None
 
     def _list(self, needle: str, name: str) -> None:
         """Show the themes whose name contains ``needle``; ``name`` is marked, else the first."""
-        self._shown = [
-            choice for choice in self._choices if needle.strip().casefold() in choice.name.casefold()
-        ]
-        choosing = self.query_one(OptionList)
-        choosing.set_options([Option(self._row(choice)) for choice in self._shown])
-        named = [place for place, choice in enumerate(self._shown) if choice.name == name]
-        if self._shown:
-            choosing.highlighted = named[0] if named else 0
+        needle = needle.strip().casefold()
+        self._shown = [choice for choice in self._choices if needle in choice.name.casefold()]
+        names = [choice.name for choice in self._shown]
+        marked = names.index(name) if name in names else 0
+        self._part.show([self._row(choice) for choice in self._shown], marked if names else None)
         self._complain("" if self._shown else say("theme.none"))
 
     def _complain(self, complaint: str) -> None:
-        line = self.query_one("#complaint", Static)
-        line.update(wrong(complaint, MAX_COMPLAINT_CHARACTERS))
-        line.set_class(bool(complaint), "-shown")
+        self._part.note.update(wrong(complaint, MAX_COMPLAINT_CHARACTERS))
+        self._part.note.display = bool(complaint)
 
     def _row(self, choice: ThemeRow) -> Text:
         name = f"{signs.FAILED} {choice.name}" if choice.theme is None else choice.name
@@ -208,6 +187,30 @@ class ThemeScreen(Dialog[str]):
         elif theme is not None:
             row.append(f" {say('theme.dark' if theme.dark else 'theme.light')}")
         return row
+
+
+class ThemeChoice:
+    """Lets a person choose a theme, and sets it."""
+
+    def __init__(self, app: AgentTuiApp, config: Config) -> None:
+        self._app = app
+        self._path = config.path
+        self._name = config.theme  # as written in the config file
+
+    def wear(self, name: str) -> None:
+        """Set a theme until the end of the program; show the problem if it cannot be read."""
+        app = self._app
+        name = themes.resolve(name, app.backdrop, has_colors=app.has_colors)
+        try:
+            wear(app, themes.load(name, app.themes_folder, backdrop=app.backdrop))
+        except ConfigError as error:
+            app.notify(localised(inert_line(str(error))), severity="warning", markup=False)
+
+    def choose(self) -> None:
+        self._app.push_screen(ThemeScreen(self._path, self._name, self._app.backdrop), self._kept)
+
+    def _kept(self, name: str | None) -> None:
+        self._name = name or self._name
 
 
 def _keep(config: Path, name: str) -> None:
