@@ -41,9 +41,8 @@ from tui.room.queue import QueueScreen
 from tui.room.screen import RoomScreen
 from tui.room.settings import SettingsScreen
 from tui.screens.choose import ChooseScreen
-from tui.screens.dialog import QuestionScreen, QuitScreen
+from tui.screens.dialog import QuestionScreen, QuitScreen, RenameScreen
 from tui.screens.help import HelpScreen
-from tui.screens.rename import RenameScreen
 from tui.screens.theme_picker import ThemeScreen
 from tui.voice.screen import VoiceScreen
 from widgets.composer import Composer

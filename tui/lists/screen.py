@@ -24,7 +24,7 @@ from tui.lists.following import ListFollowing
 from tui.lists.listing import SORT_KEYS, Listing, T
 from tui.lists.row_list import RowList
 from tui.lists.texts import ItemMark, ListHint
-from tui.screens.rename import RenameScreen
+from tui.screens.dialog import RenameScreen
 from tui.screens.words import say
 from widgets.status_line import Part
 
