@@ -307,7 +307,7 @@ async def test_a_room_with_the_longest_name_can_be_copied_again_and_again(tmp_pa
 
 async def test_what_the_server_lacks_is_not_offered_and_says_why(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1)) as seen:
-        seen.screen.following.missing = {"delete": "405", "create": "404"}
+        seen.screen.acts.missing = {"delete": "405", "create": "404"}
         text = await seen.press("d")
         assert "this server does not offer it" in text
         assert "deleted" not in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,12 +20,9 @@ NAME_CELLS: Final = 32  # at least for a name, if the state keeps its own minimu
 LEAST_STATE_CELLS: Final = 16
 
 
-def _name(item: Conversation) -> str:
-    return rooms_texts.name_of(item) if isinstance(item, RoomInfo) else chats_texts.title_of(item)
-
-
-def _words(item: Conversation) -> Iterable[str]:
-    return rooms_texts.words_of(item) if isinstance(item, RoomInfo) else chats_texts.words_of(item)
+def _kind(item: Conversation) -> ListKind[Any]:
+    """Return how the list of such items shows them."""
+    return rooms_texts.ROOMS if isinstance(item, RoomInfo) else chats_texts.CHATS
 
 
 def _rank(item: Conversation) -> int:
@@ -50,17 +47,18 @@ def _row(item: Conversation, shape: ColumnWidths, age: str, mark: ItemMark = NO_
     return chats_texts.row(replace(item, model=what), shape, age, mark)
 
 
-def _state_cells(item: Conversation, mark: ItemMark) -> int:
-    if isinstance(item, RoomInfo):
-        return rooms_texts.state_cells(item, mark)
-    return chats_texts.state_cells(item, mark)
-
-
 class Recent:
     """The newest rooms and chats, as they are shown, without those for which ``is_deleted``."""
 
     def __init__(self, is_deleted: Callable[[str], bool]) -> None:
-        kind: ListKind[Any] = ListKind(_name, _words, _rank, EXTRA_CELLS, _row, _state_cells)
+        kind: ListKind[Any] = ListKind(
+            name_of=lambda item: _kind(item).name_of(item),
+            words_of=lambda item: _kind(item).words_of(item),
+            rank_of=_rank,
+            extra_cells=EXTRA_CELLS,
+            row=_row,
+            state_cells=lambda item, mark: _kind(item).state_cells(item, mark),
+        )
         self.listing: Listing[Any] = Listing(kind)
         self.listing.arrange(sort="status")
         self._known: dict[str, Conversation] = {}

@@ -1,13 +1,19 @@
-"""Changes that a list asks the server for, and what the rows show until the server confirms them."""
+"""What a list knows about its server: the items, the state of the connection, what cannot be done, and the
+changes that were asked for and are not confirmed yet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from asyncio import TaskGroup
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, Final, Generic
 
 from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import LinkChanged
 from agent_tui.model.inert import inert_line
 from tui.link import C, Link
+from tui.lists.feed import ListFeed, ListSeen
 from tui.lists.listing import Listing, T
 from tui.lists.texts import ItemMark
 from tui.screens.localised import localised
@@ -17,8 +23,8 @@ MAX_ERROR_CHARACTERS: Final = 300
 
 
 class ListActs(Generic[C, T]):
-    """Asks the server for changes. ``marks`` has, for each item's id, what was asked and is not confirmed
-    yet.
+    """Keeps a listing like the server's, and asks the server for changes. ``marks`` has, for each item's id,
+    what was asked and is not confirmed yet.
 
     ``changed()`` is called after every visible change, ``tell(line, is_bad)`` shows one line.
     """
@@ -27,17 +33,59 @@ class ListActs(Generic[C, T]):
         self,
         link: Link[C],
         listing: Listing[T],
+        feed: ListFeed[C, T],
         *,
         changed: Callable[[], None],
         tell: Callable[[str, bool], None],
     ) -> None:
         self.marks: dict[str, ItemMark] = {}
+        self.missing: Mapping[str, str] = {}  # what this server does not offer, and why
+        self.state = LinkChanged("live")
+        self.is_known = len(listing) > 0  # whether the server has sent its list
         self._link = link
         self._listing = listing
+        self._feed = feed
         self._changed = changed
         self._tell = tell
+        self._has_looked = False  # for what is missing
 
-    # --- what is seen ---
+    # --- what the server says ---
+
+    async def follow(self) -> None:
+        """Apply changes until it is cancelled."""
+        events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self._listing.shows_archived)
+        async with aclosing(events), TaskGroup() as beside:
+            async for event in events:
+                if isinstance(event, LinkChanged):
+                    self._take_link(event)
+                else:
+                    self._take(event)
+                self._changed()
+                if not self._link.is_embedded and not self._has_looked and len(self._listing):
+                    self._has_looked = True
+                    beside.create_task(self._look_for_gaps(self._listing[0].item.id))
+
+    def _take_link(self, link: LinkChanged) -> None:
+        if link.status == "live" and self.state.status != "live" and self._link.is_embedded:
+            self._tell(say("link.restarted"), False)
+        self.state = link
+
+    def _take(self, seen: ListSeen[T]) -> None:
+        if seen.is_all:
+            self.is_known = True
+            self._forget_others(seen)
+        for item in seen.items:
+            self.seen(item)
+        for item_id in seen.removed:
+            self._forget(item_id)
+
+    async def _look_for_gaps(self, item_id: str) -> None:
+        """Find out what this server does not offer, once there is an item to ask about."""
+        try:
+            self.missing = await (await self._link.client()).missing(item_id)
+        except AgentTuiError:
+            return  # unknown; each call will say so itself
+        self._changed()
 
     def seen(self, item: T) -> None:
         """Take an item as the server describes it. What was asked is done if its status changed.
@@ -51,15 +99,14 @@ class ListActs(Generic[C, T]):
             del self.marks[item.id]
         self._listing.put(item)
 
-    def seen_all(self, items: Iterable[T], *, has_archived: bool) -> None:
-        """Forget the marks of items that are gone; a list without archived items says nothing about those."""
-        known = {item.id for item in items}
+    def _forget_others(self, seen: ListSeen[T]) -> None:
+        """Forget items that are gone; a list without archived items says nothing about those."""
+        known = {item.id for item in seen.items}
         for item in self._listing.items:
-            if item.id not in known and (has_archived or not item.archived):
-                self.gone(item.id)
+            if item.id not in known and (seen.has_archived or not item.archived):
+                self._forget(item.id)
 
-    def gone(self, item_id: str) -> None:
-        """Forget a deleted item."""
+    def _forget(self, item_id: str) -> None:
         self.marks.pop(item_id, None)
         self._listing.remove(item_id)
 
@@ -69,19 +116,15 @@ class ListActs(Generic[C, T]):
         await self._ask(item.id, "", lambda client: client.change(item.id, **fields))
 
     async def rest(self, item: T, resting: set[str]) -> None:
-        """Stop a deleted item from working until the deletion is undone or final; ``resting`` has those that
-        were at work.
-        """
+        """Stop a deleted item that is at work, and add it to ``resting``."""
 
     async def wake(self, item_id: str, resting: set[str]) -> None:
-        """Let an item go on whose deletion was undone, if it is one of ``resting``."""
+        """Let an item of ``resting`` continue, since its deletion was undone."""
 
     # --- asking ---
 
     async def _ask(self, item_id: str, asked: str, call: Callable[[C], Awaitable[T | None]]) -> bool:
-        """Ask for something; return whether the server agreed. Until then the row shows ``asked``, if not
-        empty.
-        """
+        """Ask for something; the row shows ``asked`` until it is done. Return whether the server agreed."""
         if asked:
             self.marks[item_id] = ItemMark(asked)
             self._changed()

@@ -1,8 +1,8 @@
-"""What surrounds the rows of a list: the lines above and below, the filter, the preview, an empty list."""
+"""What surrounds the rows of a list: headings, preview, filter, and an offer to connect a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from textual import events, work
@@ -24,8 +24,8 @@ from tui.lists.texts import Piece, PreviewText, heads_of
 from tui.live import signs
 from tui.live.key_hints import say_keys
 from tui.screens.localised import localised
-from tui.screens.words import count, say
-from widgets.status_line import Part, StatusLine
+from tui.screens.words import say
+from widgets.status_line import Part
 
 MAX_NEEDLE_CHARACTERS: Final = 200
 WIDE_CELLS: Final = 140  # from this width on there is a preview beside the rows
@@ -92,56 +92,8 @@ class ListBody(Horizontal):
         self.look()
 
 
-class ListBoard:
-    """Shows the state of a list."""
-
-    def __init__(self, listing: Listing[Any], kind: str) -> None:
-        """``kind`` is the first part of the keys of its words and of the ids of its bindings."""
-        # Held, not looked up: an answer may come while the screen is being taken down.
-        self.top = StatusLine(id="top")
-        self.bottom = StatusLine(id="bottom", is_dim=True)
-        self.empty = Static("", id="empty", classes="-hidden", markup=False)
-        self._listing = listing
-        self._kind = kind
-
-    def _words(self, key: str, **fields: object) -> str:
-        return say(f"{self._kind}.{key}", **fields)
-
-    def show(
-        self, hints: Sequence[Part], link: LinkChanged, key_of: Callable[[str], str], *, is_known: bool
-    ) -> None:
-        """Show the count, what the keys do, and the state of the connection. ``is_known``: the server has
-        sent its list.
-        """
-        listing = self._listing
-        middle = [Part(say(f"list.sort.{listing.sort}"), 1)] if listing.sort != "activity" else []
-        if listing.shows_archived:
-            middle.append(Part(self._words("with_archived"), 3))
-        problem = _server_state(link)
-        heading = self._heading(key_of) if is_known else []
-        self.top.show([self._words("title")], middle, [problem] if problem else heading)
-        self.bottom.show(hints)
-        self.empty.set_class(len(listing) > 0, "-hidden")
-        if not len(listing):
-            names = {name: f"{self._kind}.{name}" for name in ("new", "clear")}
-            names |= {"other": "app.lists", "setup": "app.setup"}
-            keys = {name: key_of(binding_id) or "-" for name, binding_id in names.items()}
-            words = "nothing" if listing.needle else "empty"
-            told = say_keys(f"{self._kind}.{words}", keys) if is_known else say("list.loading")
-            self.empty.update(told)
-
-    def _heading(self, key_of: Callable[[str], str]) -> list[Part]:
-        """Return how many items there are and how many are running, or how many match the filter."""
-        listing = self._listing
-        if listing.needle:
-            return [Part(self._words("found", found=count(len(listing)), all=count(listing.total)))]
-        heads = self._words("count", running=count(listing.running), all=count(listing.total))
-        key = key_of(f"{self._kind}.filter")
-        hint = [Part(say("list.hint.filter"), 2, key)] if key else []
-        return [Part(heads), *hint]
-
-
-def _server_state(link: LinkChanged) -> str:
+def server_state(link: LinkChanged) -> str:
+    """Return what is wrong with the connection; "" while it is live."""
     if link.status == "connecting":
         return localised(link.detail)
     if link.status == "waiting":
@@ -214,9 +166,7 @@ class SetupOffer(Static):
 
     @work(group="offer", exclusive=True)
     async def look(self, key: str) -> None:
-        """Ask the backend for its providers; ``key`` is the one that connects a model, "" if there is
-        none.
-        """
+        """Ask the backend for its providers; ``key`` connects a model, "" if no key does."""
         try:
             providers = await (await self._link.client()).backend.providers()
         except AgentTuiError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -77,13 +77,11 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             self.chat = chat
             self.message_id = message_id
 
-    def __init__(
-        self, link: ChatLink, chats: Iterable[ConversationInfo] = (), deletions: Deletions | None = None
-    ) -> None:
-        """``chats`` are those known already."""
-        listing = Listing(CHATS, chats)
-        acts = ConversationActs(link, listing, changed=self.show_all, tell=self.tell)
-        super().__init__(link, listing, acts, ConversationsFeed(link), deletions)
+    def __init__(self, link: ChatLink, deletions: Deletions | None = None) -> None:
+        listing = Listing(CHATS)
+        feed = ConversationsFeed(link)
+        acts = ConversationActs(link, listing, feed, changed=self.show_all, tell=self.tell)
+        super().__init__(link, listing, acts, deletions)
 
     def action_open(self) -> None:
         chat = self.one_for("open")

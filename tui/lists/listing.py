@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeVar
 
-from tui.lists.order import Listable, Place, by_activity, moment_of
+from agent_tui.model.events import ConversationInfo, RoomInfo
+from tui.lists.order import Place, by_activity, moment_of
 from tui.lists.texts import ColumnWidths, ItemMark, Piece, PreviewText
 
 SortKey = Literal["activity", "name", "status", "tokens", "cost"]
 SORT_KEYS: Final[tuple[SortKey, ...]] = ("activity", "name", "status", "tokens", "cost")
 MAX_NAME_CHARACTERS: Final = 200
 
-T = TypeVar("T", bound=Listable)
+T = TypeVar("T", bound=RoomInfo | ConversationInfo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ class Listing(Generic[T]):
         return not self.needle or any(self.needle in word.casefold() for word in self.kind.words_of(item))
 
     def _place(self, item: T, moment: float) -> Place:
-        """Return the index where an item belongs."""
+        """Return the sort key of an item in the current order."""
         recent = -moment_of(item.created_at) if item.status == "running" else -moment
         match self.sort:
             case "activity":

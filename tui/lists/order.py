@@ -6,33 +6,12 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Protocol
 
+from agent_tui.model.events import ConversationInfo, RoomInfo
 from tui.screens.words import say
 
 Place = tuple[float, float, str, str]
-"""What one is sorted by; the id comes last, so that no two are the same."""
-
-
-class Listable(Protocol):
-    """What a list needs to know about a room or a chat."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def archived(self) -> bool: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def cost(self) -> float | None: ...
-    @property
-    def last_event_id(self) -> int: ...
-    @property
-    def created_at(self) -> str: ...
-    @property
-    def updated_at(self) -> str: ...
+"""The sort key of a room or chat; its id comes last, so that no two are the same."""
 
 
 def moment_of(when: str) -> float:
@@ -44,7 +23,7 @@ def moment_of(when: str) -> float:
         return 0.0
 
 
-def by_activity(item: Listable) -> Place:
+def by_activity(item: RoomInfo | ConversationInfo) -> Place:
     """Return the place of an item among others: running ones first, then the latest activity. Running ones
     are all active now: they keep their order, so that they do not change places with every word.
     """

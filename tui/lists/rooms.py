@@ -60,8 +60,9 @@ class RoomsScreen(ListScreen[RoomInfo]):
     ) -> None:
         """``rooms`` are those known already."""
         listing = Listing(ROOMS, rooms)
-        acts = RoomListActs(link, listing, changed=self.show_all, tell=self.tell)
-        super().__init__(link, listing, acts, RoomsFeed(link), deletions)
+        feed = RoomsFeed(link)
+        acts = RoomListActs(link, listing, feed, changed=self.show_all, tell=self.tell)
+        super().__init__(link, listing, acts, deletions)
 
     # --- what can be done ------------------------------------------------------------------------------
 

@@ -9,24 +9,25 @@ from typing import Any, ClassVar, Final, Generic
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.events import DescendantFocus
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Static
 
 from tui.link import Link
 from tui.lists.acts import ListActs
-from tui.lists.board import FilterBar, ListBoard, ListBody, SetupOffer
+from tui.lists.board import FilterBar, ListBody, SetupOffer, server_state
 from tui.lists.deleting import Deletions
-from tui.lists.feed import ListFeed
-from tui.lists.following import ListFollowing
 from tui.lists.listing import SORT_KEYS, Listing, T
 from tui.lists.row_list import RowList
 from tui.lists.texts import ItemMark, ListHint
+from tui.live.key_hints import say_keys
 from tui.screens.dialog import RenameScreen
-from tui.screens.words import say
-from widgets.status_line import Part
+from tui.screens.words import count, say
+from widgets.status_line import Part, StatusLine
 
 AGE_SECONDS: Final = 20.0  # how often "2 min ago" is updated
 
@@ -57,8 +58,8 @@ def keys_of(one: str, rename: str) -> list[BindingType]:
 class ListScreen(Screen[None], Generic[T]):
     """A list. It stays below what is opened from it, and follows its server again when that is left.
 
-    A kind of list has a ``KIND``, with which the ids of its bindings and the keys of its words begin, its
-    parts (given to ``__init__``), and the way to open a row.
+    A kind of list has a ``KIND``, with which the ids of its bindings and the keys of its words begin, and its
+    own way to open a row.
     """
 
     CSS_PATH = "list.tcss"
@@ -89,7 +90,6 @@ class ListScreen(Screen[None], Generic[T]):
         link: Link[Any],
         listing: Listing[T],
         acts: ListActs[Any, T],
-        feed: ListFeed[Any, T],
         deletions: Deletions | None,
     ) -> None:
         """``deletions`` are the program's, if it has some for this kind."""
@@ -99,21 +99,22 @@ class ListScreen(Screen[None], Generic[T]):
         self.acts = acts
         self.deletions = Deletions(link) if deletions is None else deletions
         self._link = link
-        self.following = ListFollowing(link, feed, listing, acts, changed=self.show_all, tell=self.tell)
         # Held, not looked up: an answer may come while the screen is being taken down.
         self._list = RowList(listing, acts.marks, id="list")
         self._body = ListBody(self._list, listing, self.KIND)
         self._filter = FilterBar(self.words("filter"), self.look_for, self._list)
         self._offer = SetupOffer(link)
-        self._board = ListBoard(listing, self.KIND)
+        self._top = StatusLine(id="top")
+        self._bottom = StatusLine(id="bottom", is_dim=True)
+        self._empty = Static("", id="empty", classes="-hidden", markup=False)
 
     def compose(self) -> ComposeResult:
-        yield self._board.top
+        yield self._top
         yield self._body
-        yield self._board.empty
+        yield self._empty
         yield self._filter
         yield self._offer
-        yield self._board.bottom
+        yield self._bottom
 
     def on_mount(self) -> None:
         for item_id in self.deletions:
@@ -135,7 +136,7 @@ class ListScreen(Screen[None], Generic[T]):
         return say(f"{self.KIND}.{key}", **fields)
 
     def _follow(self) -> None:
-        self.run_worker(self.following.follow(), group="follow", exclusive=True)
+        self.run_worker(self.acts.follow(), group="follow", exclusive=True)
 
     # --- what is shown ---------------------------------------------------------------------------------
 
@@ -148,19 +149,49 @@ class ListScreen(Screen[None], Generic[T]):
     @on(RowList.Moved)
     @on(DescendantFocus)
     def show_lines(self) -> None:
-        """Show the count, and what can be done with the row under the cursor, or in the filter."""
-        hints = self._filter.hints(self.KIND, self.key_of)
-        is_typed = bool(hints)
-        if self.listing.needle and not is_typed and (key := self.key_of(f"{self.KIND}.clear")):
+        """Show the counts, the state of the connection, and what can be done."""
+        listing, acts = self.listing, self.acts
+        middle = [Part(say(f"list.sort.{listing.sort}"), 1)] if listing.sort != "activity" else []
+        if listing.shows_archived:
+            middle.append(Part(self.words("with_archived"), 3))
+        problem = server_state(acts.state)
+        self._top.show([self.words("title")], middle, [problem] if problem else self._heading())
+        self._bottom.show(self._hints())
+        self._empty.set_class(len(listing) > 0, "-hidden")
+        if not len(listing):
+            self._empty.update(self._invitation() if acts.is_known else say("list.loading"))
+        self._body.look()
+
+    def _heading(self) -> list[Part]:
+        """Return how many items there are and how many are running, or how many match the filter."""
+        listing = self.listing
+        if not self.acts.is_known:
+            return []
+        if listing.needle:
+            return [Part(self.words("found", found=count(len(listing)), all=count(listing.total)))]
+        heads = Part(self.words("count", running=count(listing.running), all=count(listing.total)))
+        key = self.key_of(f"{self.KIND}.filter")
+        return [heads, Part(say("list.hint.filter"), 2, key)] if key else [heads]
+
+    def _hints(self) -> list[Part]:
+        """Return what keys do with the row under the cursor, or in the filter."""
+        if hints := self._filter.hints(self.KIND, self.key_of):
+            return hints
+        if self.listing.needle and (key := self.key_of(f"{self.KIND}.clear")):
             hints.append(Part(say("hint.clear"), 0, key))
-        for hint in () if is_typed else self.HINTS:
+        for hint in self.HINTS:
             key = self.key_of(hint.binding_id)
             if key and not self.why(hint.binding_id):
                 word = hint.word if isinstance(hint.word, str) else hint.word(self.listing.items)
                 hints.append(Part(say(f"list.hint.{word}"), hint.rank, key))
-        following = self.following
-        self._board.show(hints, following.state, self.key_of, is_known=following.is_known)
-        self._body.look()
+        return hints
+
+    def _invitation(self) -> Content:
+        """Return what an empty list says, with the keys that fill it."""
+        named = {name: f"{self.KIND}.{name}" for name in ("new", "clear")}
+        named |= {"other": "app.lists", "setup": "app.setup"}
+        keys = {name: self.key_of(binding_id) or "-" for name, binding_id in named.items()}
+        return say_keys(f"{self.KIND}.{'nothing' if self.listing.needle else 'empty'}", keys)
 
     def tell(self, line: str, is_bad: bool) -> None:
         self.app.notify(line, severity="error" if is_bad else "information", markup=False)
@@ -168,9 +199,7 @@ class ListScreen(Screen[None], Generic[T]):
     # --- what can be done ------------------------------------------------------------------------------
 
     def why(self, binding_id: str) -> str:
-        """Return why an action (or the action of a binding id) cannot be done now: a word of "help.why"; ""
-        if it can.
-        """
+        """Return why an action, or that of a binding id, is impossible: a word of "help.why", or ""."""
         action = binding_id.removeprefix(f"{self.KIND}.")
         if action in self.OF_ONE and self._list.cursor is None:
             return f"{self.KIND}_none"
@@ -178,7 +207,7 @@ class ListScreen(Screen[None], Generic[T]):
             return "no_undo"
         if action == "clear" and not self.listing.needle:
             return f"{self.KIND}_all"
-        if any(call in self.following.missing for call in self.NEEDS.get(action, ())):
+        if any(call in self.acts.missing for call in self.NEEDS.get(action, ())):
             return "list_not_offered"
         return ""
 
@@ -276,9 +305,7 @@ class ListScreen(Screen[None], Generic[T]):
             self.post_message(self.Searches(self.listing.needle))
 
     async def action_clear(self) -> None:
-        """List all items again. If all are listed, go back to the home screen, if the list was opened from
-        there.
-        """
+        """List all items again; if all are listed, go back to the home screen below, if there is one."""
         if self.listing.needle or self._filter.is_typed:
             self._filter.clear()
         else:
