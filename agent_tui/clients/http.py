@@ -156,9 +156,7 @@ class Net:
             await self._check_status(response)
             body = await self._whole_body(response, self._timeout + patience)
         except (StreamLost, TimedOut) as error:
-            error.retryable = (
-                method == "GET"
-            )  # the server did what it was told, whatever became of its answer
+            error.retryable = method == "GET"  # the server has done what it was told
             raise
         finally:
             await _close(response)

@@ -35,7 +35,7 @@ from tests.tui.whole_app import opened_app
 from tui.app import AgentTuiApp
 from tui.chat.screen import ChatScreen
 from tui.forms.new_room import NewRoomScreen
-from tui.forms.quick_room import AGENTS
+from tui.forms.new_room_fields import AGENTS
 from tui.found import FoundModels
 from tui.home.screen import HomeScreen, Ways
 from tui.keys.first_letter import HOLD_SECONDS

@@ -22,8 +22,7 @@ from tui.forms.fields import Line
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
 from tui.forms.new_room import NewRoomScreen
-from tui.forms.new_room_fields import SECTIONS, SETTINGS
-from tui.forms.quick_room import AGENTS, quick_room
+from tui.forms.new_room_fields import AGENTS, SECTIONS, SETTINGS, quick_room
 from tui.forms.tool_list import ToolList
 from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen

@@ -16,7 +16,7 @@ from tests.tui.one_room import LIVE, loaded, opened
 from tests.tui.rooms_listed import listed, room
 from tui.forms.fields import Choice, Field, Line
 from tui.forms.form import Form
-from tui.forms.quick_room import quick_room
+from tui.forms.new_room_fields import quick_room
 from tui.forms.values import FLAGS
 from widgets.composer import Composer
 

@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from agent_tui.config.agent_templates import Template
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import FormPart, Line, Marking
-from tui.forms.quick_room import AGENTS, quick_names
+from tui.forms.new_room_fields import AGENTS, quick_names
 from tui.forms.tool_list import MUTED
 from tui.screens.words import say
 from widgets.signs import DONE, TASK

@@ -19,8 +19,7 @@ from tui.forms.agent_choice import AgentChoice
 from tui.forms.fields import Field
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
-from tui.forms.new_room_fields import SETTINGS, first_value, in_sections, read_room
-from tui.forms.quick_room import quick_room
+from tui.forms.new_room_fields import SETTINGS, first_value, in_sections, quick_room, read_room
 from tui.forms.tool_list import RoomTools
 from tui.forms.values import setting_field
 from tui.language import short_language

@@ -1,4 +1,4 @@
-"""The form of a room, in sections; of a new one the fields of the call, or the problems by field."""
+"""The form of a room, in sections; what the server needs for a new one, from its form or its task alone."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any, Final
 from textual.widget import Widget
 from textual.widgets import Static
 
-from agent_tui.config.agent_templates import Template
+from agent_tui.config.agent_templates import Template, language_of, templates
 from agent_tui.model.events import RoomInfo
+from agent_tui.model.inert import inert_line
+from agent_tui.model.records import AGENT_NAME
 from agent_tui.model.settings import Setting
 from tui.forms.values import read_value, settings_in
 from tui.screens.words import say
 
 SETTINGS: Final = {name: one for name, one in settings_in(RoomInfo).items() if one.in_new}
+AGENTS: Final = ("critic", "engineer", "writer")  # ids of templates: they see a task in three different ways
 FIRST: Final = ("task", "name", "execution_mode", "max_rounds")  # always sent
 SECTIONS: Final[Mapping[str, Sequence[str]]] = {  # of the form, below the task and the name
     "discussion": ("execution_mode", "max_rounds", "synthesis", "view"),
@@ -84,3 +87,21 @@ def agent_of(template: Template, language: str, provider: str = "", model: str =
         "provider_id": chosen,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def quick_room(task: str) -> dict[str, Any]:
+    """Return what ``RoomsClient.create`` needs for a task: three agents in its language, side by side, with
+    the default provider, and a synthesis at the end. Reads files, so call it in a thread.
+    """
+    agents = [agent_of(one, language_of(task)) for one in _chosen(templates())]
+    as_in_form = {name: first_value(SETTINGS[name]) for name in ("execution_mode", "synthesis")}
+    return {"task": task, **as_in_form, "agents": agents}
+
+
+def quick_names(known: Sequence[Template], language: str) -> list[str]:
+    return [inert_line(one.in_language(language)[0], AGENT_NAME) for one in _chosen(known)]
+
+
+def _chosen(known: Sequence[Template]) -> list[Template]:
+    by_id = {template.id: template for template in known}
+    return [by_id[name] for name in AGENTS if name in by_id]

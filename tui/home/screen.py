@@ -24,7 +24,7 @@ from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import ConversationInfo, LinkChanged, RoomInfo
 from agent_tui.model.inert import inert_line
-from tui.forms.quick_room import quick_room
+from tui.forms.new_room_fields import quick_room
 from tui.found import Finder, FoundModels
 from tui.home.ask import HomeAsk
 from tui.home.offers import Examples, FoundLine
