@@ -146,10 +146,10 @@ class LiveScreen(Screen[None]):
         """Return the widget that a click there gives the focus; none for the keys on the card of a question,
         which work while the focus stays.
         """
-        return None if self._approvals.clicks.act_at(x, y) else super().get_focusable_widget_at(x, y)
+        return None if self._approvals.act_at(x, y) else super().get_focusable_widget_at(x, y)
 
     def on_click(self, event: Click) -> None:
-        self._approvals.clicks.take(event)
+        self._approvals.take_click(event)
 
     def action_answer_tool(self) -> None:
         if self._approvals.spot is None:
