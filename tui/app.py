@@ -47,7 +47,7 @@ from widgets.terminal.keys_in_order import KeysInOrder
 from widgets.terminal.private import end_without_traceback, error_of, forget_notifications
 
 if TYPE_CHECKING:
-    from tui.home.elsewhere import Where
+    from tui.home.place import Where
     from tui.link import ChatLink, RoomLink
     from tui.lists.chats import ConversationsScreen
     from tui.lists.rooms import RoomsScreen
@@ -211,7 +211,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.places.leave_room()
 
     def action_elsewhere(self, where: Where) -> None:
-        self.places.elsewhere.go(where)
+        self.places.home.go(where)
 
     def action_leave_chat(self) -> None:
         self.places.leave_chat()

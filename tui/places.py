@@ -28,7 +28,6 @@ from tui.cli.exits import DONE, UNREACHABLE, exit_code
 from tui.forms.model_fields import ModelFields
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
-from tui.home.elsewhere import Elsewhere
 from tui.home.place import HomePlace
 from tui.home.screen import HomeScreen
 from tui.keys.actions import sections
@@ -82,7 +81,6 @@ class Places:
         # The lists have connections of their own, which stay open when screens close.
         self.presence = Presence(link or RoomLink(request.source), self._tell_pausing)
         self.home = HomePlace(app, self, request)
-        self.elsewhere = Elsewhere(app, self)
         self.keymap = resolve(request.config.keys)
         self.interrupt = Interrupt(app)
         self.theme = ThemeChoice(app, request.config)
@@ -228,7 +226,7 @@ class Places:
     def leave_chat(self) -> None:
         """Go back to the list of chats, at the row it was left at, or to the room that is below."""
         left = self._app.screen
-        if isinstance(left, ChatScreen) and not self.elsewhere.is_alone():
+        if isinstance(left, ChatScreen) and not self.home.is_alone():
             self._app.pop_screen()
             self._app.garbage.screen_gone()
             listed = self._open_one(ConversationsScreen)
@@ -293,7 +291,7 @@ class Places:
     def switch_lists(self, kind: Literal["rooms", "chats", ""] = "") -> None:
         """Go to one of the lists. Without ``kind``: to the chats, or from the chats to the rooms."""
         here = self._app.screen
-        if self.elsewhere.is_alone():
+        if self.home.is_alone():
             return
         if kind == "rooms" or (not kind and isinstance(here, ChatScreen | ConversationsScreen | HomeScreen)):
             self._run("lists", self.leave_for(self.show_rooms))
