@@ -92,7 +92,7 @@ class Composer(TextArea):
         placeholder: str = "",
         may_be_empty: bool = False,
         completer: Callable[[str], Completion] | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own word
+        id: str | None = None,
     ) -> None:
         """``completer`` gets the text before the cursor; with ``may_be_empty`` an empty text can be sent,
         too.

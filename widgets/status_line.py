@@ -74,7 +74,7 @@ class StatusLine(Widget):
         self,
         *,
         is_dim: bool = False,
-        id: str | None = None,  # noqa: A002 - Textual's own word
+        id: str | None = None,
         classes: str | None = None,
     ) -> None:
         """``is_dim`` draws the left and middle fields dim (hints); without it they are plain, and the subject

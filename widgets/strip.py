@@ -74,7 +74,7 @@ class AgentStrip(PaintedRows):
         summaries: Callable[[], Sequence[Summary]],
         more: Callable[[int], str],
         now: Callable[[], float] = monotonic,
-        id: str | None = None,  # noqa: A002 - Textual's own word
+        id: str | None = None,
     ) -> None:
         """``summaries()`` returns what to show now, ``more(9)`` returns "9 more"; ``now`` is in seconds."""
         super().__init__(id=id)

@@ -39,12 +39,7 @@ class Line(Input):
     """One line that takes no control characters, and at most ``most`` characters."""
 
     def __init__(
-        self,
-        value: str,
-        *,
-        placeholder: str = "",
-        most: int = MAX_LINE_CHARACTERS,
-        id: str,  # noqa: A002 - Textual's own word
+        self, value: str, *, placeholder: str = "", most: int = MAX_LINE_CHARACTERS, id: str
     ) -> None:
         self._most = most
         super().__init__(inert_line(value, most), placeholder=placeholder, compact=True, id=id)
@@ -114,13 +109,7 @@ class Choice(Static, can_focus=True):
             super().__init__()
             self.choice = choice
 
-    def __init__(
-        self,
-        options: Sequence[tuple[str, str]],
-        value: str,
-        *,
-        id: str,  # noqa: A002 - Textual's own word
-    ) -> None:
+    def __init__(self, options: Sequence[tuple[str, str]], value: str, *, id: str) -> None:
         """``options`` are (value, text for a person); an unknown ``value`` is added to them."""
         super().__init__("", markup=False, id=id)
         self.value = value
@@ -211,13 +200,7 @@ class Picks(Marking):
     class Changed(Message):
         """Posted when a mark was added or removed."""
 
-    def __init__(
-        self,
-        options: Sequence[tuple[str, str]],
-        value: str,
-        *,
-        id: str,  # noqa: A002 - Textual's own word
-    ) -> None:
+    def __init__(self, options: Sequence[tuple[str, str]], value: str, *, id: str) -> None:
         """``options`` are (value, text for a person)."""
         super().__init__(markup=False, compact=True, id=id)
         self._picks = list(options)

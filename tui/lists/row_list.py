@@ -94,13 +94,7 @@ class RowList(Widget, Generic[T], can_focus=True):
     class Shaped(Message):
         """Posted when the columns have other widths."""
 
-    def __init__(
-        self,
-        listing: Listing[T],
-        marks: Mapping[str, ItemMark],
-        *,
-        id: str | None = None,  # noqa: A002
-    ) -> None:
+    def __init__(self, listing: Listing[T], marks: Mapping[str, ItemMark], *, id: str) -> None:
         """``marks`` has what the screen knows about each item, by its id."""
         super().__init__(id=id)
         self._listing = listing

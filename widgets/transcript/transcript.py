@@ -88,7 +88,7 @@ class Transcript(Widget, can_focus=True):
         self,
         *,
         clock: FrameClock,
-        id: str | None = None,  # noqa: A002 - Textual's own word
+        id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
