@@ -59,7 +59,7 @@ class Forked(subprocess.Popen[str]):
         """Send SIGKILL unless it has ended."""
         self.send_signal(signal.SIGKILL)
 
-    def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:  # noqa: A002 - as ``Popen`` calls it
+    def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
         """Return all that it still says, once it has ended."""
         assert input is None
         assert self.stdout is not None

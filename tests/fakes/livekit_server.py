@@ -29,7 +29,7 @@ LOOKS: list[None] = []
 class Calls(BaseHTTPRequestHandler):
     """One request."""
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+    def log_message(self, format: str, *args: Any) -> None:
         pass
 
     def do_GET(self) -> None:

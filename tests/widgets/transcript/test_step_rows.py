@@ -73,7 +73,8 @@ async def test_an_open_thought_says_its_first_words_once() -> None:
         " │   • of it",
     ]
     pane.folds.fold("1", True)
-    assert (await drawn(pane, hand, (60, 16)))[5] == " ▸ thinking      The Makefile probably rebuilds         4 s"
+    folded = await drawn(pane, hand, (60, 16))
+    assert folded[5] == " ▸ thinking      The Makefile probably rebuilds         4 s"
 
 
 async def test_without_signs_of_unicode_steps_look_the_same() -> None:
