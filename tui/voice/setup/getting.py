@@ -111,6 +111,7 @@ def get_server(data: Path, tell: Progress) -> None:
         place = voice_folder(data) / "bin"
         place.mkdir(exist_ok=True, mode=0o700)
         made.replace(place / "livekit-server")
+        tell(0.99, "deleting what it was built with")
     tell(1.0, "livekit-server is built")
 
 
