@@ -56,19 +56,21 @@ class VoiceAgent:
         file: LogFile,
         config: Callable[[], VoiceAgentConfig],
         orders: Callable[[], Awaitable[Orders]],
+        is_gone: Callable[[], Awaitable[None]],
         is_over: Callable[[], Awaitable[bool]],
         join_seconds: float,
     ) -> None:
         """``identity`` is the one with which it joins.
 
         ``program`` is its Python and its working folder. ``orders`` waits until there is a server and returns
-        its orders; ``is_over`` says whether nobody is in the room anymore. It has to be in the room within
-        ``join_seconds`` of its start.
+        its orders; ``is_gone`` is called when it has ended, ``is_over`` says whether nobody is in the room
+        anymore. It has to be in the room within ``join_seconds`` of its start.
         """
         self.identity = identity
         self._python, self._folder = program
         self._config = config
         self._orders = orders
+        self._is_gone = is_gone
         self._is_over = is_over
         self._join_seconds = join_seconds
         self.notices: list[str] = []  # for people, such as that it cannot hear their language
@@ -119,10 +121,13 @@ class VoiceAgent:
                             self._words.add(line)
                 await listening
         except TimeoutError:
+            await self._is_gone()
             raise ProgramEnded(f"it did not join within {self._join_seconds:.0f} seconds") from None
         finally:
             listening.cancel()
-        if await child.wait() == 0 and has_joined and await self._is_over():
+        code = await child.wait()
+        await self._is_gone()
+        if code == 0 and has_joined and await self._is_over():
             raise ProgramDone
 
     async def _failed(self, child: Child, detail: str) -> NoReturn:

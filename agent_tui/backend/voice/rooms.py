@@ -349,6 +349,11 @@ class VoiceRooms:
             async def orders() -> Orders:
                 return await self._orders(spot[1], room)
 
+            async def is_gone() -> None:
+                # After a crash the server believes for twenty seconds that the agent is still there.
+                if (server := room.server or self._server) is not None and room.agent is not None:
+                    await (await self._connected(server))[1].remove(spot[1], room.agent.identity)
+
             async def is_over() -> bool:
                 self._looks = 0  # check now, on whatever server
                 await self._look()
@@ -361,6 +366,7 @@ class VoiceRooms:
                 self._agent_file,
                 lambda: self._config().agent,
                 orders,
+                is_gone,
                 is_over,
                 self._join_seconds,
             )
@@ -373,9 +379,7 @@ class VoiceRooms:
         assert server is not None
         if isinstance(server, VoiceServer) and await server.settled() != "running":
             raise ProgramEnded("there is no LiveKit server")
-        signer, calls = await self._connected(server)
-        # After a crash the server believes for twenty seconds that the agent is still there.
-        await calls.remove(name, room.agent.identity)
+        signer, _ = await self._connected(server)
         config = self._config()
         return {
             "url": server.url,

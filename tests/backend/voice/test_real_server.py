@@ -24,7 +24,14 @@ from agent_tui.voice_parts import find_server
 from tests.backend.processes import Process, running, serve
 from tests.backend.test_chat_commands import gone
 from tests.backend.test_chat_process import children
-from tests.backend.voice.voice_backend import TOKEN_PATH, claims, until, voice_backend, write_agent
+from tests.backend.voice.voice_backend import (
+    TOKEN_PATH,
+    claims,
+    until,
+    voice_backend,
+    write_agent,
+    write_program,
+)
 from tests.backend.wire_client import PATIENCE_SECONDS
 from tests.clients.voice import rooms
 
@@ -202,6 +209,12 @@ async def test_a_killed_agent_is_back_under_its_name_before_its_ghost_would_have
             begun = time.monotonic()
             os.kill(program_pid(backend, "agent_child.py"), signal.SIGKILL)
             await until(lambda: has_agent(ann) and ann.remote_participants["agent-den"].sid != first)
+            assert time.monotonic() - begun < GHOST_SECONDS
+            # Its place is empty at once, however long the next one takes to start.
+            write_program(tmp_path / "voice/env/bin/python", "exec sleep 600")
+            os.kill(program_pid(backend, "agent_child.py"), signal.SIGKILL)
+            begun = time.monotonic()
+            await until(lambda: not has_agent(ann))
             assert time.monotonic() - begun < GHOST_SECONDS
         assert await backend.end() == 0
 
