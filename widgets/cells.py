@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
 
@@ -17,6 +17,7 @@ from widgets.ink import Run
 
 TAB_CELLS = 4
 MAX_JOINERS = 3  # as many as the longest emoji in use has; more would fold a whole row into two cells
+MAX_CLUSTER_CHARACTERS = 24  # a million marks over one letter would be sent with every frame
 TOO_WIDE = "?"  # replaces a two-cell character where there is only one cell
 
 JOINER = "\u200d"
@@ -33,6 +34,10 @@ _EMOJI = (
 )
 _JOINED = re.compile(f"{_EMOJI}(?:{JOINER}{_EMOJI}){{1,{MAX_JOINERS}}}")
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]")
+# What may be marks, or parts of Hangul syllables, and more of them than a cluster may have.
+_FLOOD = re.compile(
+    rf"(?:[^\w\s\0-\u02ff]|[\u1160-\u11ff\u3164\ud7b0-\ud7fb\uffa0]){{{MAX_CLUSTER_CHARACTERS},}}"
+)
 
 
 def cells_in(pieces: Iterable[tuple[str, object]]) -> int:
@@ -90,8 +95,8 @@ def _with_flags(text: str, spans: Sequence[tuple[int, int, int]]) -> list[tuple[
 
 
 def tidy(runs: Sequence[Run], width: int) -> list[Run]:
-    """Return runs that can be cut between any clusters: without tabs, stray joiners or characters that are
-    too wide.
+    """Return runs that can be cut between any clusters: without tabs, stray joiners, endless clusters or
+    characters that are too wide.
     """
     text = "".join([piece for piece, _ in runs])
     if "\t" in text:
@@ -103,6 +108,8 @@ def tidy(runs: Sequence[Run], width: int) -> list[Run]:
         runs = _without_stray_joiners(runs)
     if len(runs) > 1:
         runs = _together(runs)
+    if _FLOOD.search(text):
+        runs = [(_without_floods(piece), ink) for piece, ink in runs]
     if width < 2:
         runs = [("\n".join(map(_narrowed, piece.split("\n"))), ink) for piece, ink in runs]
     return list(runs)
@@ -158,6 +165,11 @@ def _combining(before: str, text: str) -> int:
     clusters = Clusters(tail + text[:32])
     ends = [start for start in clusters.starts if start >= len(tail)]
     return min(ends[0] - len(tail), len(text))
+
+
+def _without_floods(text: str) -> str:
+    starts = Clusters(text).starts
+    return "".join(text[start : min(end, start + MAX_CLUSTER_CHARACTERS)] for start, end in pairwise(starts))
 
 
 def _narrowed(text: str) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from widgets.cells import Clusters, is_narrow, tidy
+from widgets.cells import MAX_CLUSTER_CHARACTERS, Clusters, is_narrow, tidy
 
 
 def pieces(text: str) -> list[str]:
@@ -53,6 +53,13 @@ def test_a_joiner_between_emoji_stays() -> None:
 def test_an_endless_chain_of_joined_emoji_cannot_hide_in_two_cells() -> None:
     [(text, _)] = tidy([("\u200d".join("😀" * 80), 0)], 40)
     assert cell_len(text) == 40  # four to a cluster
+
+
+@pytest.mark.parametrize("letter_and_mark", ["e\u0301", "ก\u0e47", "\u1100\u1161", "👋\U0001f3fd"])
+def test_a_flood_of_marks_over_one_letter_is_cut_so_that_its_row_stays_short(letter_and_mark: str) -> None:
+    letter, mark = letter_and_mark
+    [(text, _)] = tidy([(f"a{letter}{mark * 5000}b", 0)], 40)
+    assert text == f"a{letter}{mark * (MAX_CLUSTER_CHARACTERS - 1)}b"
 
 
 def test_a_combining_mark_goes_with_the_letter_before_it_even_from_another_run() -> None:
