@@ -102,10 +102,11 @@ def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
     elif method == "tools/list":
         wrong = [{"name": "list", "inputSchema": {"type": "array"}}]
         many = [{"name": f"tool-{number}", "inputSchema": _NO_ARGUMENTS} for number in range(1_000)]
+        large = {"type": "object", "description": "x" * 19_000}
+        heavy = [{"name": f"tool-{number}", "inputSchema": large} for number in range(100)]
         grown = [{"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("grow", *_learned)]
-        result = {
-            "tools": {"grows": grown, "rude": _RUDE_TOOLS, "wrong": wrong, "many": many}.get(mode, _TOOLS)
-        }
+        lists = {"grows": grown, "rude": _RUDE_TOOLS, "wrong": wrong, "many": many, "heavy": heavy}
+        result = {"tools": lists.get(mode, _TOOLS)}
     elif method == "tools/call":
         _progress.update(params.get("_meta") or {})
         result = _call(params["name"], params.get("arguments") or {})

@@ -78,8 +78,7 @@ class Toolbox:
         self.begin()
         waited = self._of(names) if is_waiting else ()
         await asyncio.gather(*(self._ask(server) for server in waited))
-        for server in self._servers:
-            self._take(server)
+        await asyncio.gather(*(self._take(server) for server in self._servers))
         ours = [ListedTool(tool.spec, tool.permission, BUILT_IN) for tool in self._ours.values()]
         theirs = [
             ListedTool(tool.spec, tool.permission, tool.server.config.name) for tool in self._foreign.values()
@@ -145,13 +144,18 @@ class Toolbox:
                 await server.start()
         self._waited.add(server)
 
-    def _take(self, server: McpServer) -> None:
+    async def _take(self, server: McpServer) -> None:
         """Offer the latest tools of the server."""
-        if self._taken.get(server) is server.foreign_tools:
+        latest = server.foreign_tools
+        if self._taken.get(server) is latest:
             return
-        self._taken[server] = server.foreign_tools
+        # In a thread: a hostile server may list tools whose schemas take minutes to check.
+        tools = await asyncio.to_thread(offered, server)
+        if server not in self._servers:  # the config file has changed meanwhile
+            return
+        self._taken[server] = latest
         others = {name: tool for name, tool in self._foreign.items() if tool.server is not server}
-        self._foreign = others | {tool.spec.name: tool for tool in offered(server)}
+        self._foreign = others | {tool.spec.name: tool for tool in tools}
 
 
 def _kept(server: McpServer | None, config: McpConfig) -> McpServer:

@@ -9,17 +9,21 @@ import json
 import os
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
 
 from agent_tui.backend.models.model import Image
 from agent_tui.backend.tools.calling import run_tool
+from agent_tui.backend.tools.mcp.listing import with_valid_tools
 from agent_tui.backend.tools.mcp.results import MAX_IMAGES
-from agent_tui.backend.tools.mcp.server import McpServer
+from agent_tui.backend.tools.mcp.server import MAX_LISTED, McpServer
 from agent_tui.backend.tools.mcp.tools import McpTool, how_many, offered
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
@@ -255,6 +259,24 @@ async def test_of_a_thousand_tools_the_first_are_used_and_it_is_said_how_to_choo
     async with running(config("many", tools=("tool-99?", "tool-3"))) as (server, tools):
         assert list(tools) == ["tool-3", *(f"tool-{number}" for number in range(990, 1000))]
         assert how_many(server, len(tools)) == ""
+
+
+async def test_of_tools_with_large_schemas_no_more_are_checked_than_is_quick() -> None:
+    async with running(config("heavy")) as (_, tools):
+        assert list(tools) == [f"tool-{number}" for number in range(52)]
+
+
+async def test_of_a_list_of_tools_no_more_are_looked_at_than_are_kept() -> None:
+    wrong = [{"name": "wrong", "inputSchema": {"type": "no object"}}] * (MAX_LISTED + 500)
+    to_us, read = anyio.create_memory_object_stream[SessionMessage | Exception](1)
+    write, from_us = anyio.create_memory_object_stream[SessionMessage](1)
+    message = JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": wrong})
+    async with to_us, write, from_us, with_valid_tools(nullcontext((read, write))) as (valid, _), valid:
+        await to_us.send(SessionMessage(message))
+        received = await valid.receive()
+    assert isinstance(received, SessionMessage)
+    assert isinstance(received.message, JSONRPCResponse)
+    assert len(received.message.result["tools"]) == MAX_LISTED
 
 
 async def test_tools_that_a_server_learns_later_are_offered_then() -> None:

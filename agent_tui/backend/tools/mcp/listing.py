@@ -12,6 +12,8 @@ import mcp_types
 from mcp.shared.message import SessionMessage
 from mcp_types.methods import validate_server_result
 
+from agent_tui.backend.tools.mcp.server import MAX_LISTED
+
 if TYPE_CHECKING:  # names only for type checkers: the package does not export them
     from mcp.client._transport import ReadStream, TransportStreams
 
@@ -61,8 +63,10 @@ def _mended(message: SessionMessage | Exception) -> SessionMessage | Exception:
     answer = message.message if isinstance(message, SessionMessage) else None
     if isinstance(answer, mcp_types.JSONRPCResponse):
         tools = answer.result.get("tools")
-        if isinstance(tools, list) and not _are_valid(tools):
-            answer.result["tools"] = [valid for tool in tools for valid in _valid(tool)]
+        if isinstance(tools, list) and not _are_valid(tools[:MAX_LISTED]):
+            tools = [valid for tool in tools[:MAX_LISTED] for valid in _valid(tool)]
+        if isinstance(tools, list):
+            answer.result["tools"] = tools[:MAX_LISTED]
     return message
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from itertools import chain, count
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 MAX_TOOLS = 200  # of one server: models get worse with more, and some take 128 at most
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_SCHEMA_CHARACTERS = 20_000
+MAX_CHECKED_CHARACTERS = 1_000_000  # of all schemas of one server: checking one takes up to seconds
 OWN_SECONDS = 60.0
 MAX_NAME_CHARACTERS = 64  # OpenAI's limit, the strictest
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME_CHARACTERS}}}")
@@ -63,18 +65,21 @@ class McpTool:
 
 
 def offered(server: McpServer) -> tuple[McpTool, ...]:
-    """Return the server's tools that are wanted and valid, at most ``MAX_TOOLS``."""
+    """Return the server's tools that are wanted and valid, at most ``MAX_TOOLS``. May take long."""
     tools: dict[str, McpTool] = {}
+    checked = 0
     wanted = [foreign for foreign in server.foreign_tools if _is_wanted(server.config, foreign.name)]
     whole = [f"{server.config.name}__{foreign.name}" for foreign in wanted]
     taken = {name for name in whole if _NAME.fullmatch(name)}
     for name, foreign in zip(whole, wanted, strict=True):
-        if len(tools) == MAX_TOOLS:
+        size = min(_size(foreign.input_schema), MAX_SCHEMA_CHARACTERS + 1)
+        checked += size
+        if len(tools) == MAX_TOOLS or checked > MAX_CHECKED_CHARACTERS:
             break
         if name not in taken:
             name = _in_letters(name, taken)
             taken.add(name)
-        spec = _spec(name, foreign)
+        spec = _spec(name, foreign) if size <= MAX_SCHEMA_CHARACTERS else None
         if spec is None or name in tools:
             _log.warning("a tool of the MCP server %s cannot be used", server.config.name)
             continue
@@ -107,13 +112,17 @@ def _in_letters(name: str, taken: Collection[str]) -> str:
     return next(one for one in chain([plain], numbered) if one not in taken)
 
 
+def _size(schema: Mapping[str, Any]) -> float:
+    """Return the characters of a schema as JSON; infinite if it cannot be JSON."""
+    try:
+        return len(json.dumps(schema))
+    except (ValueError, RecursionError):
+        return inf
+
+
 def _spec(name: str, foreign: Tool) -> ToolSpec | None:
     schema = foreign.input_schema
-    try:
-        size = len(json.dumps(schema))
-    except (ValueError, RecursionError):
-        return None
-    if size > MAX_SCHEMA_CHARACTERS or schema.get("type") != "object" or not is_valid_schema(schema):
+    if schema.get("type") != "object" or not is_valid_schema(schema):
         return None
     description = inert(foreign.description or "")[:MAX_DESCRIPTION_CHARACTERS]
     return ToolSpec(name, description, schema)
