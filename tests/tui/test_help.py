@@ -105,3 +105,11 @@ def test_a_wide_screen_has_two_columns_of_about_the_same_height() -> None:
 def test_a_section_whose_title_is_typed_stays_whole() -> None:
     assert filtered(SECTIONS[1], "read") == SECTIONS[1]
     assert filtered(SECTIONS[0], "SPACE").rows == SECTIONS[0].rows[:1]
+
+
+def test_a_section_in_which_nothing_can_be_done_says_why_once() -> None:
+    rows = tuple(Row(key, f"Action {key}", "nothing needs approval") for key in "yn")
+    shown = columns([Section("Approvals", rows), *SECTIONS], 80).plain
+    assert shown.startswith("Approvals – nothing needs approval\ny ")
+    assert shown.count("nothing needs approval") == 1
+    assert shown.count("only after an interruption") == 1  # others can be done

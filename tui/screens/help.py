@@ -143,16 +143,26 @@ def _lines(sections: Sequence[Section], width: int) -> list[Content]:
     keys_width = min(max(keys, default=0), KEYS_CELLS, max(1, width // 2))
     lines: list[Content] = []
     for section in sections:
-        lines.append(Content.styled(section.title, "bold"))
+        shared = _shared_reason(section)
+        title = say("help.cannot", what=section.title, reason=shared) if shared else section.title
+        heading = Content.styled(section.title, "bold") + Content.styled(title[len(section.title) :], MUTED)
+        lines += heading.wrap(max(1, width))
         for row in section.rows:
-            lines += _row(row, keys_width, max(1, width - keys_width - KEYS_GAP))
+            room = max(1, width - keys_width - KEYS_GAP)
+            lines += _row(row, keys_width, room, says_why=not shared)
         lines.append(Content(""))
     return lines[:-1]
 
 
-def _row(row: Row, keys_width: int, room: int) -> list[Content]:
+def _shared_reason(section: Section) -> str:
+    """Return why nothing in a section can be done now; "" if something can, or the reasons differ."""
+    reasons = {row.reason for row in section.rows}
+    return reasons.pop() if len(reasons) == 1 and len(section.rows) > 1 else ""
+
+
+def _row(row: Row, keys_width: int, room: int, *, says_why: bool) -> list[Content]:
     text = row.description
-    if row.reason:
+    if row.reason and says_why:
         text = say("help.cannot", what=row.description, reason=row.reason)
     keys, words = Content(row.keys).wrap(keys_width), Content(text).wrap(room)
     style = MUTED if row.reason else ""
