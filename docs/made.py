@@ -37,17 +37,17 @@ PLACES: Final = {
     "app": "Everywhere",
     "home": "The home screen",
     "room": "In a room",
-    "pane": "Where words are read: rooms, chats, voice rooms",
+    "pane": "While reading: rooms, chats, voice rooms",
     "composer": "While you write",
     "words": "While you write in a room",
-    "find": "While you find",
+    "find": "In the find bar",
     "chat": "In a chat",
-    "ask": "When a tool needs approval",
+    "ask": "Approvals",
     "voice": "In a voice room",
     "rooms": "The list of rooms",
     "chats": "The list of chats",
     "new": "The form of a new room",
-    "rename": "Another name",
+    "rename": "Rename",
     "help": "The help",
     "themes": "The themes",
     "setup": "Connect a model",
@@ -57,12 +57,12 @@ PLACES: Final = {
     "settings": "The settings of a room",
     "agent_form": "The form of an agent",
     "chat_form": "The settings of a chat",
-    "search": "Search in everything",
+    "search": "Search everything",
     "choose": "Choose from a list",
     "pager": "All of a step",
-    "asked": "All that a tool would do",
+    "asked": "Everything a tool would do",
     "reason": "Why a tool may not run",
-    "keep": "Always?",
+    "keep": "Always allow?",
     "tool_form": "A form of an MCP server",
     "chat_queue": "Queued questions of a chat",
     "choice": "A choice in a form",
@@ -170,7 +170,7 @@ def settings(record: type) -> Callable[[str], str]:
     return made
 
 
-_SAID: Final[Mapping[type, str]] = {bool: "true or false", tuple: "names", str: "a text"}
+_SAID: Final[Mapping[type, str]] = {bool: "true or false", tuple: "names", str: "text"}
 _WAYS: Final[Mapping[type, Sequence[str]]] = {
     RoomInfo: ("in a room file", "option"),
     AgentInfo: ("in a room file",),
@@ -204,7 +204,7 @@ def _default(one: Field[Any]) -> str:
     """Return the default of a key as the file has it."""
     match one.default:
         case value if value is MISSING:
-            return "needed" if one.default_factory is MISSING else "none"
+            return "required" if one.default_factory is MISSING else "none"
         case None | "" | ():
             return "none"
         case bool():

@@ -163,7 +163,7 @@ async def test_several_files_dropped_at_once_are_all_attached_or_stay_words() ->
 async def test_a_file_that_there_is_not_is_told_once_before_the_question_is_sent() -> None:
     async with opened() as chat:
         text = await chat.write("See @nothere.txt, @src and @Makefile", "enter")
-        assert "no such file: @nothere.txt, @src – enter sends it as words" in text
+        assert "no such file: @nothere.txt, @src – enter sends it as text" in text
         assert chat.link.questions == []
         await chat.press("enter")
         (question,) = chat.link.questions

@@ -123,7 +123,7 @@ async def test_letters_are_no_number_of_a_message_which_is_said_and_can_be_mende
     async with opened() as screen:
         await with_words(screen)
         text = await screen.press("colon", *"one", "enter")
-        assert "write the number of a message" in text
+        assert "enter a message number" in text
         assert bar(text).startswith("message 1–1 one")
         assert not bar(await screen.press(*["backspace"] * 3, "1", "enter")).startswith("message")
 

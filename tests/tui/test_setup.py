@@ -352,7 +352,7 @@ async def test_without_a_keyring_that_is_said_before_a_key_is_typed_and_the_file
     why = "this system's keyring cannot be used"
     async with FakeModelServer() as server, screen(path, why) as (pilot, shown, results):
         assert f"There is no keyring here ({why})" in told(shown)
-        assert "readable by you alone" in told(shown)
+        assert "which only you can read" in told(shown)
         assert shown.query_one("#key", Line).placeholder.startswith("saved in the config file")
         fill(shown, address=server.url, key="sk-typed")
         await pilot.pause()

@@ -179,19 +179,19 @@ ROOM_COMMANDS: Final = (
     ),
     Command(
         "rooms list", "list the rooms",
-        "Lists the rooms. As json: the body of GET /api/rooms, as the server answered it.",
+        "Lists the rooms. As json: the body of GET /api/rooms, as the server returned it.",
         f"{_ROOMS}:list_rooms", options=(OUTPUT,), kinds=ROOMS,
     ),
     Command(
         "rooms new", "make a room",
         "Makes a room and prints its id. It does not start: agent-tui rooms run ID does that, or p on a "
         "screen.", f"{_CALLS}:new_room",
-        options=(*NEW_ROOM, OUTPUT._replace(text="the id, or the room as the server answered it")),
+        options=(*NEW_ROOM, OUTPUT._replace(text="the id, or the room as the server returned it")),
         usage=("--task TEXT [OPTIONS]", "--from FILE [OPTIONS]"),
     ),
     Command(
         "rooms show", "show one room",
-        "Shows one room. As json: the body of GET /api/rooms/ID, as the server answered it.",
+        "Shows one room. As json: the body of GET /api/rooms/ID, as the server returned it.",
         f"{_ROOMS}:show_room", (ROOM,), (OUTPUT,), ROOMS,
     ),
     Command(
@@ -237,7 +237,7 @@ ROOM_COMMANDS: Final = (
             Option("--format", "md|json|html|toml",
                 "md (default): Markdown, as the agents wrote it\n"
                 "html: one self-contained page\n"
-                "json: the room and its messages, as the server answered them\n"
+                "json: the room and its messages, as the server returned them\n"
                 "toml: the room alone, as a room file for new and run", default="md", field="form"),
             OUT,
         ),
@@ -321,13 +321,13 @@ CHAT_COMMANDS: Final = (
     Command(
         "conversations list", "list the chats, newest first",
         "Lists the chats, newest activity first. As json: the body of GET /api/conversations, as the "
-        "server answered it.", f"{_CHATS}:list_conversations",
+        "server returned it.", f"{_CHATS}:list_conversations",
         options=(Option("--archived", "", "include archived chats"), OUTPUT), kinds=CHATS,
     ),
     Command(
         "conversations search", "search the messages of all chats and rooms",
         "Searches the messages of all chats and rooms for all of these words, or words that begin "
-        "with them, newest first. As json: the body of GET /api/search, as the server answered it; in a "
+        "with them, newest first. As json: the body of GET /api/search, as the server returned it; in a "
         "snippet each match stands between U+0002 and U+0003.", f"{_CHATS}:search",
         (Argument("WORDS", many=True, empty="nothing to search for", see="conversations search"),),
         (Option("--limit", "N", "show at most N (default: 20)", type=int, default=20, least=1), OUTPUT),
@@ -336,7 +336,7 @@ CHAT_COMMANDS: Final = (
     Command(
         "conversations show", "show a chat's settings and usage",
         "Shows one chat: its model, its tools, its working folder, its usage. As json: the "
-        "body of GET /api/conversations/ID, as the server answered it.", f"{_CHATS}:show", (CONVERSATION,),
+        "body of GET /api/conversations/ID, as the server returned it.", f"{_CHATS}:show", (CONVERSATION,),
         (OUTPUT,), CHATS,
     ),
     Command(
@@ -348,7 +348,7 @@ CHAT_COMMANDS: Final = (
             Option("--format", "md|json|html|srt",
                 "md (default): Markdown, as the model wrote it\n"
                 "html: one self-contained page; thoughts and tools are folded\n"
-                "json: the chat and its messages, as the server answered them\n"
+                "json: the chat and its messages, as the server returned them\n"
                 "srt: a voice session as subtitles: who said what, when", default="md", field="form"),
             OUT,
         ),
@@ -400,7 +400,7 @@ VOICE_COMMANDS: Final = (
     Command(
         "voice", "talk with an agent in a voice room",
         "Talks with an agent in a voice room. What is missing is started on this machine: a LiveKit server "
-        "and the agent. Without a screen, --wav says a file, or --text with --output takes lines from "
+        "and the agent. Without a screen, --wav plays a file, or --text with --output takes lines from "
         "stdin, and what both sides say goes to stdout.", "tui.voice.commands:voice",
         options=(
             Option("--room", "ROOM", "the room (default: room of [voice], else demo)"),

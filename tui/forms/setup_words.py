@@ -22,8 +22,8 @@ WORDS: Final = {
     "key": "key",
     "key.hint": "saved in the system's keyring; may be empty",
     "key.hint.file": "saved in the config file; may be empty",
-    "key.no_keyring": "There is no keyring here ({why}): a key you type is saved in {path},"
-    " readable by you alone. A variable keeps it out of files",
+    "key.no_keyring": "There is no keyring here ({why}). A key you type is saved in {path},"
+    " which only you can read. An environment variable keeps it out of files.",
     "key.kept": "saved – type another one to replace it",
     "variable": "or variable",
     "variable.hint": "the environment variable that holds the key",

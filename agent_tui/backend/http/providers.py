@@ -159,7 +159,9 @@ def _endpoint(fields: Fields) -> ProviderAddress:
     found = os.environ.get(variable, "") or key
     if not found:
         missing = f"the environment variable {inert_line(variable)} is not set"
-        raise Refused(missing, "Set it, and start the backend again: it has the environment it began with.")
+        raise Refused(
+            missing, "Set it and restart the backend, which reads the environment only when it starts."
+        )
     return tried(kind, base_url, found, f"the environment's {variable}")
 
 

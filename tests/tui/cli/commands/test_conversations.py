@@ -306,7 +306,7 @@ def test_rules_say_where_they_hold_and_suspended_ones_are_confirmed(alone: Home)
         refused = alone.main("tools", "confirm", "4", *where)
         assert (refused.returncode, "is not suspended" in refused.stderr) == (2, True)
         ran = alone.main("tools", "confirm", "run_command(make -n *)", *where)
-        assert ran.stdout == "runs without asking: all that fits run_command(make -n *)\n"
+        assert ran.stdout == "runs without asking: all matching calls run_command(make -n *)\n"
         assert server.asked("POST", "/api/tools/rules/50/confirm")
         server.on("DELETE", "/api/tools/rules/4", answers_json({"rules": []}))
         ran = alone.main("tools", "forget", "run_command(ls *.py)", *where)

@@ -96,11 +96,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 def test_markdown_has_words_as_they_were_and_everything_else_in_fences() -> None:
     assert rendered(of_conversation(CHAT, TALK), "md") == (
-        "# Tea\n\n- Conversation: c1\n- Status: idle\n- Model: some-model\n- Told to the model: Be brief.\n"
+        "# Tea\n\n- Conversation: c1\n- Status: idle\n- Model: some-model\n- System prompt: Be brief.\n"
         "- Used: 40 tokens, prompts included\n"
         "\n### You\n\nWhich tea?\n"
         "\n**a\\`b.txt** 9 B\n\n````\nx\n```\n# y\n````\n"
-        "\n### some-model\n\n*stopped by you · 30 tokens read, 10 said*\n"
+        "\n### some-model\n\n*stopped by you · 30 tokens read, 10 written*\n"
         "\n**thinking**\n\n```\nI should\n# look.\n```\n"
         "\nI look.\n"
         "\n**read\\_file** tea.md · 3 ms · 15 B\n\n````\n```\n# green\n```\n````\n"

@@ -88,11 +88,11 @@ def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
         "\n### You\n\nWhich tea?\n"
         "\n## Round 1\n"
         "\n### Ada\n\n*cut at the pause · about 12 tokens*\n\nGreen.\n"
-        "\n### Ada\n\n*said again later · about 12 tokens*\n\nGreen, I said.\n"
+        "\n### Ada\n\n*retried later · about 12 tokens*\n\nGreen, I said.\n"
         "\n## Round 2\n"
         "\n### Bo\n\n*failed: quota · about 12 tokens*\n\nBlack\\!\n".replace("\\!", "!")
         + "\n### You\n\n*whispered to Bo*\n\nBe kind.\n"
-        "\n### Ada\n\n*its model was not told the 3 oldest messages · 100 tokens read, 20 said · $0.0123 · "
+        "\n### Ada\n\n*the 3 oldest messages were not sent to its model · 100 tokens read, 20 written · $0.0123 · "
         "first word after 520 ms*\n\nFine.\n"
     )
 
@@ -142,7 +142,7 @@ def test_the_page_says_the_same_and_is_one_that_needs_nothing_else() -> None:
     for words in (
         "Round 2",
         "cut at the pause",
-        "said again later",
+        "retried later",
         "failed: quota",
         "whispered to Bo",
         "$0.0123",
@@ -334,6 +334,6 @@ def test_a_message_that_was_continued_is_one_in_the_place_of_its_beginning() -> 
     written = markdown(of_room(RoomInfo("r1", task="Talk", tokens=28), said))
     assert "- Used: 28 tokens, prompts included" in written
     assert "So far and on." in written
-    assert "20 tokens read, 8 said" in written
+    assert "20 tokens read, 8 written" in written
     assert written.index("So far and on.") < written.index("Well.")
     assert "out of tokens" not in written  # it is whole by now

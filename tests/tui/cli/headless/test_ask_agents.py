@@ -225,7 +225,7 @@ def test_frames_of_a_socket_are_named_by_their_type_and_only_the_main_agent_answ
     assert last["data"] == {"reason": "completed", "text": "Looking. \n\nBlue.", "detail": None}
     as_text = ask(home, "Hi")
     assert as_text.stdout == "Looking. \n\nBlue.\n"
-    assert "the agent sent an event that is not known: AGENT_EVENT_NEWS" in as_text.stderr.splitlines()
+    assert "the agent sent an unknown event: AGENT_EVENT_NEWS" in as_text.stderr.splitlines()
     assert "look it" in as_text.stderr.splitlines()
 
 
@@ -308,7 +308,7 @@ def test_what_comes_behind_the_end_is_a_notice(home: Home, agent: AgentSocketSer
     ran = ask(home, "Hi", *STREAM)
     assert ran.returncode == 0
     assert end_of(ran.stdout)["text"] == "Done."
-    assert "the agent says, outside of the answer: By the way" in ran.stderr.splitlines()
+    assert "the agent says, outside any answer: By the way" in ran.stderr.splitlines()
 
 
 def test_what_is_not_json_is_a_notice_and_the_answer_goes_on(home: Home, agent: AgentSocketServer) -> None:
@@ -332,7 +332,7 @@ def test_whatever_comes_behind_the_end_is_a_line_that_can_be_read(
     ]
     agent.answers = [[at_socket.text("Done."), at_socket.end(), *behind]]
     ran = ask(home, "Hi", *STREAM)
-    said = [line.partition("outside of the answer: ")[2] for line in ran.stderr.splitlines()]
+    said = [line.partition("outside any answer: ")[2] for line in ran.stderr.splitlines()]
     assert ran.returncode == 0
     assert [line for line in said if line] == [
         "status: indexing, progress: 50",

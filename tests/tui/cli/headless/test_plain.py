@@ -252,7 +252,7 @@ def test_what_asks_behind_the_end_of_the_input_is_denied(home: Home) -> None:
     done = home.run("chat", "--new", "--plain", stdin="write late.txt: hello\n")
     assert (done.returncode, done.stderr) == (0, "")
     assert "demo model needs approval: " in done.stdout
-    assert "denied, nobody can be asked any more: " in done.stdout
+    assert "denied, no one is left to ask: " in done.stdout
     assert not Path(home.folder, "late.txt").exists()
 
 
@@ -263,10 +263,10 @@ def test_a_room_that_stands_notices_that_somebody_else_resumed_it(slow: Home) ->
         with plain(slow, "rooms", room, "--plain") as other:
             other.until("/resume starts it")
             other.type("/resume")
-            program.until("somebody resumed the room\nround 1 of 3")
+            program.until("the room was resumed\nround 1 of 3")
             program.until("Engineer:")
             program.type("/resume")
-            program.until("the room is running already")
+            program.until("the room is already running")
             program.type("/pause")
             other.until("Engineer was cut off\npaused\n")
         program.until("/resume starts it", 2)
