@@ -31,9 +31,7 @@ def on_signals(received: Callable[[int, FrameType | None], object]) -> None:
 
 
 def end_of_nothing(arguments: Sequence[str]) -> str:
-    """Return what a run has as its ``--output`` that a signal ended before it began (cli.md, «Formats»); ""
-    for every other command.
-    """
+    """Return the ``--output`` of a run that ended before it began (cli.md, «Formats»); else ""."""
     words, command, form = iter(arguments), [], ""
     for word in words:
         name, has_value, value = word.partition("=")

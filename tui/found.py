@@ -85,9 +85,7 @@ MAX_SHOWN: Final = 3
 
 
 def told(found: list[FoundModels], press: str, cells: int) -> Content:
-    """Return the line that offers what was found, with as many names as fit into ``cells``, but at least one;
-    ``press`` is the key that accepts.
-    """
+    """Return the line that offers what was found, the names that fit first; ``press`` is the key for it."""
     key = "home.found" if len(found) == 1 else "home.found.some"
     line = Content("")
     for shown in range(min(MAX_SHOWN, len(found)), 0, -1):

@@ -165,9 +165,7 @@ class Places:
     def open_room(
         self, room_id: str, message_id: str = "", *, start: bool = False, known: RoomInfo | None = None
     ) -> None:
-        """Show a room, at its end or at one of its messages; until it is loaded, what is ``known`` about it.
-        An open room stays open.
-        """
+        """Show a room, at its end or at a message; what is ``known`` until it is loaded. One stays open."""
         if self.room is None:
             screen = RoomScreen(self.link, room_id, self._app.clock, start=start)
             screen.key_now = partial(self.keymap.now, "room")

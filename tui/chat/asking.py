@@ -50,9 +50,7 @@ class Asking:
 
     @property
     def unfinished(self) -> str:
-        """Id of the last answer, if it was interrupted after its first words and can be continued; else
-        "".
-        """
+        """The id of the last answer, if it was cut off after its first words and can go on; else ""."""
         last = self._state.last_turn
         if last is None or last.is_local or last.status not in ("cut", "failed"):
             return ""
@@ -259,9 +257,7 @@ class Asking:
         self._chat.host.show_soon()
 
     def again(self, question: Turn) -> None:
-        """Retry the answer; the old one stays as another version. An agent has no versions: it is simply
-        asked again.
-        """
+        """Retry the answer; the old one stays as a version. An agent has no versions: it is asked again."""
         if self._chat.link.is_agent:
             self._send(Question(question.text, question.attachments))
         else:

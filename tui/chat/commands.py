@@ -81,9 +81,7 @@ class ChatCommands:
         return not self._composer.is_editing and self._commands.run(text)
 
     async def _compact(self, keep: str) -> None:
-        """Summarise the chat; the model gets the summary instead from then on. ``keep`` says what the summary
-        should keep.
-        """
+        """Summarise the chat, which the model gets from then on; ``keep`` says what it should contain."""
         if self._chat.link.is_agent:
             raise NotDone(say("chat.agent.settings"))
         if self._asking.is_busy:

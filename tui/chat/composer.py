@@ -194,9 +194,7 @@ class ChatComposer(Writing):
         self._set_attachments(tuple(named.values()))
 
     def _drop(self, cleared: str | None) -> bool:
-        """Remove the last attachment; with a ``cleared`` text all, which come back with it. Return whether
-        there were any.
-        """
+        """Remove the last attachment, or all with a ``cleared`` text; return whether there were any."""
         if not self.attachments:
             return False
         if cleared is None:

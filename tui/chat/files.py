@@ -144,9 +144,7 @@ class Files:
 
 
 def begun_in(text: str) -> str | None:
-    """Return the path that is being written after an ``@`` at the end of ``text``; ``None`` if there is
-    none.
-    """
+    """Return the path that is being written after an ``@`` at the end of ``text``, or ``None``."""
     match = _BEGUN.search(text)
     if match is None:
         return None
@@ -159,9 +157,7 @@ def written(path: str) -> str:
 
 
 def pasted_paths(text: str, files: Files) -> list[tuple[str, Path]]:
-    """Return the files whose paths were pasted, as terminals do when files are dropped; none if anything else
-    was pasted, too.
-    """
+    """Return the files whose paths were pasted (as when files are dropped); none beside other words."""
     text = text.strip()
     if len(text) > MAX_PASTED_CHARACTERS:
         return []

@@ -40,9 +40,7 @@ async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> st
 
 
 class NewChat:
-    """A chat that is stored with its first question. ``fields`` were chosen for it; the server chooses the
-    others.
-    """
+    """A chat that is stored with its first question, with its chosen ``fields`` and the server's others."""
 
     def __init__(self, link: ChatLink, fields: Mapping[str, Any]) -> None:
         self._link = link
@@ -86,8 +84,6 @@ class NewChat:
 
 
 def fields_here(link: ChatLink) -> dict[str, Any]:
-    """Return the first settings of a new chat: its tools work in the folder in which the program was started,
-    if the backend is on this machine.
-    """
+    """Return the first settings of a new chat: the current folder, if the backend is on this machine."""
     folder = current_folder() if link.is_embedded else None
     return {} if folder is None else {"workspace": folder}

@@ -108,9 +108,7 @@ class OpenChat(OpenConversation["ChatClient"]):
         await self._is_linked.wait()
 
     async def change(self, **fields: Any) -> ev.ConversationInfo:
-        """Change the chat and return it; a new one is stored with these fields. Raises what
-        ``ChatClient.change`` does.
-        """
+        """Change the chat, or a new one before it is stored; return it. Raises as ``ChatClient.change``."""
         if self.new is not None:
             return self.new.change(fields)
         client = await self.client()

@@ -71,9 +71,7 @@ class ReaderPlace:
 
     @property
     def acts(self) -> frozenset[str]:
-        """What can be done with the reader's message: again, edit (a question), version (an earlier one),
-        newer (a later one).
-        """
+        """What can be done with the message: again, edit, version (there is an earlier one), newer."""
         turn = self.turn
         versions = turn.versions if turn is not None and turn.id in turn.versions else ()
         fits = {
@@ -97,9 +95,7 @@ class ReaderPlace:
     # --- versions --------------------------------------------------------------------------------------
 
     def _versions(self) -> tuple[tuple[str, ...], str]:
-        """Return the versions of the reader's message, and which of them is shown; for an answer without any,
-        those of its question.
-        """
+        """Return the versions of the reader's message, or of its question, and which one is shown."""
         for turn in (self.turn, self.question):
             if turn is not None and len(turn.versions) > 1 and turn.id in turn.versions:
                 return turn.versions, turn.id

@@ -77,9 +77,7 @@ class ChatScreen(LiveScreen):
     def __init__(
         self, link: ChatLink, chat: str | NewChat, clock: FrameClock, *, open_chat: Callable[..., None]
     ) -> None:
-        """``chat`` is the id of a stored chat, or a new one. ``open_chat`` shows another one: see
-        ``Places.open_chat``.
-        """
+        """``chat`` is the id of a stored chat, or a new one; ``open_chat`` is ``Places.open_chat``."""
         super().__init__(clock)
         self.first_question = ""  # of a new chat: asked when it is loaded
         self._chat = OpenChat(link, chat, self._host, noted=self._noted)
@@ -252,9 +250,7 @@ class ChatScreen(LiveScreen):
             self._chat.focus_words()
 
     async def action_back(self) -> None:
-        """Leave what was opened last: editing, a selection, the find bar, the current answer, the line, the
-        chat.
-        """
+        """Leave the newest of: editing, selection, find bar, the current answer, the line, the chat."""
         if self.composer.is_editing:
             self._asking.end_editing()
         elif self._transcript.reader.has_selection:

@@ -237,9 +237,7 @@ def told_beside(noted: TurnNoted) -> str:
 
 
 def tools_page(tools: Sequence[ToolInfo], enabled: Sequence[str] | None, about: Iterable[str]) -> str:
-    """Return a page as Markdown: ``about`` the tools in lines, then each tool, with a mark if it may be used
-    (``None``: all).
-    """
+    """Return Markdown: lines ``about`` the tools, then each tool, marked if ``enabled`` (``None``: all)."""
     known = [tool.name for tool in tools]
     usual = [tool.name for tool in tools if not tool.only_if_named]
     rows = [

@@ -80,9 +80,7 @@ class AgentFormScreen(Dialog[AgentInfo | None]):
             self.dismiss(replace(self._agent, **agent))
 
     def _kept(self, field: str, name: str) -> str:
-        """Return the value of a field; a field that was not changed keeps what the server sent, safe or
-        not.
-        """
+        """Return the value of a field; one that was not changed keeps what the server sent, safe or not."""
         shown = self._form.field(field)
         return shown.value.strip() if shown.is_changed else str(getattr(self._agent, name))
 

@@ -60,9 +60,7 @@ class Line(Input):
 
 
 def shown_color(node: Widget | Screen[Any], color: str, name: str = "") -> str:
-    """Return an agent's colour, made readable on the background of ``node``. Without one it is that of
-    ``name``; "" without either.
-    """
+    """Return an agent's colour, or that of its ``name``, made readable on a panel; "" without either."""
     if not name and not is_color(color):
         return ""
     ground = ground_of(Color.parse(node.app.theme_variables["panel"]), node.app.current_theme)

@@ -73,9 +73,7 @@ class Form(VerticalScroll, can_focus=False):
     # --- what is wrong -----------------------------------------------------------------------------------
 
     def complain(self, problems: Mapping[str, str]) -> None:
-        """Show the problems of fields ("" for the whole form) and go to the first one; earlier problems are
-        removed.
-        """
+        """Show the problems of fields ("" for the whole form) instead of earlier ones; go to the first."""
         for field in self.query(Field):
             field.complain(self.wrong(problems.get(field.about, "")))
         self.problem.update(self.wrong(problems.get("", "")))

@@ -47,9 +47,7 @@ def first_value(setting: Setting) -> Any:
 def read_room(
     values: Mapping[str, str], agents: Sequence[Template], language: str, tools: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what ``RoomsClient.create`` needs, and the problems by field; ``values`` are the fields' values
-    by their names.
-    """
+    """Return the arguments of ``RoomsClient.create`` from the ``values`` of fields; the problems by field."""
     fields: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for name, setting in SETTINGS.items():
@@ -72,9 +70,7 @@ def read_room(
 
 
 def agent_of(template: Template, language: str, provider: str = "", model: str = "") -> dict[str, str]:
-    """Return the agent of a template as ``RoomsClient.create`` needs it; ``provider`` and ``model`` are for a
-    template that names none.
-    """
+    """Return an agent for ``RoomsClient.create``; ``provider`` and ``model`` are for a template with none."""
     name, prompt, _ = template.in_language(language)
     chosen = template.provider or provider
     # A model belongs to a provider: with another provider it would be unknown.

@@ -1,6 +1,4 @@
-"""The fields of one provider of models, filled with the usual values of its kind or with those of the config
-file.
-"""
+"""The fields of one provider of models, with the usual values of its kind or those of the config file."""
 
 from __future__ import annotations
 
@@ -150,9 +148,7 @@ class ProviderFields(VerticalGroup):
 
     @on(Input.Changed, "#address")
     def guess(self) -> None:
-        """Name other servers that speak OpenAI's protocol after their hosts, and leave out the prefilled
-        variable: most need no key.
-        """
+        """Name OpenAI-compatible servers after their hosts, without a variable: most need no key."""
         if self.kept is None and self._kind.value == "openai":
             address = self.value("address")
             self._suggest("name", self._free_name(name_at(address) or OPENAI.id))

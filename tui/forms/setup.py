@@ -224,9 +224,7 @@ class SetupScreen(Dialog[str]):
 
     @on(Input.Changed, "#filter")
     def narrow(self) -> None:
-        """Show the models whose name contains the typed text. The configured one is marked, else the first
-        that may answer in words.
-        """
+        """Show the models that match; mark the configured one, else the first that may answer in words."""
         needle, kept = self._models.typed.casefold(), self._fields.kept
         self._fitting = [name for name in self._offered if needle in name.casefold()][:MAX_SHOWN_MODELS]
         marked = 0 if self._fitting and (needle or is_for_words(self._fitting[0])) else None

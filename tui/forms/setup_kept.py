@@ -35,9 +35,7 @@ class KeptProvider:
         return self.in_keyring or bool(self.file_key)
 
     def key(self) -> str:
-        """Return its key. Asks the keyring, so call it in a thread. Raises ``ConfigError`` if there is
-        none.
-        """
+        """Return its key; asks the keyring, so call it in a thread. Raises ``ConfigError`` if it has none."""
         return (read_key(self.name) if self.in_keyring else "") or self.file_key
 
 

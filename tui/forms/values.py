@@ -126,9 +126,7 @@ def _amount(setting: Setting, text: str) -> float:
 
 
 def folder_of(text: str) -> str:
-    """Return the absolute path of a folder, with "~" replaced. Raises ``ValueError`` as ``read_value``
-    does.
-    """
+    """Return the absolute path of a folder, "~" replaced. Raises ``ValueError`` as ``read_value`` does."""
     try:
         folder = Path(text).expanduser()
     except RuntimeError:  # there is no such user

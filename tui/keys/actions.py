@@ -1,6 +1,4 @@
-"""What can be done on the current screen: each action with its keys, what it acts on, and why it cannot be
-done.
-"""
+"""What can be done on the current screen: each action, its keys, its node, and why it is impossible."""
 
 from __future__ import annotations
 

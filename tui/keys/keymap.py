@@ -125,9 +125,7 @@ class Keymap:
         return shown_all(self.keys[binding_id])
 
     def now(self, place: str, key: str) -> str:
-        """Return the key that now does what ``key`` does by default in a ``place`` ("room", "chat", "voice");
-        "" if there is none.
-        """
+        """Return the key, or "", that now does what ``key`` does by default in a room, chat or voice room."""
         wanted = {*parse(key)[0]}
         there = [entry for entry in catalogue() if entry.scope in THERE[place] or entry.id in shared(place)]
         keys = [now for entry in there if wanted & {*entry.keys} for now in self.keys[entry.id]]
@@ -181,9 +179,7 @@ def _around(scope: str) -> set[str]:
 
 
 def live_together(one: KeymapEntry, other: KeymapEntry) -> bool:
-    """Whether one press of a key could mean either: in the same scope, in one inside the other, or in a
-    dialog and a binding with priority.
-    """
+    """Whether one press could mean either: in one scope, one inside the other, or one with priority."""
     for inner, outer in ((one, other), (other, one)):
         is_inside = outer.scope in _around(inner.scope)
         is_shared = outer.scope in BESIDE_ROOMS and inner.id in shared(outer.scope)

@@ -48,9 +48,7 @@ def latin_key(character: str) -> tuple[str, str] | None:
 
 
 def read_as_latin(key: events.Key, app: App[Any]) -> None:
-    """Turn a key of another layout into the Latin one in its place, if that is bound and nothing is being
-    written.
-    """
+    """Read a key of another layout as the Latin one in its place, if that is bound and nothing is typed."""
     latin = latin_key(key.character or "")
     if latin is None:
         return

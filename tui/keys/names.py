@@ -159,8 +159,6 @@ def character_of(key: str) -> str:
 
 
 def pressed(name: str) -> Key | None:
-    """Return the press of a key that a screen shows under this name ("ctrl+s", "?", "esc"); ``None`` if it is
-    not a key.
-    """
+    """Return the press of a key that a screen shows under this name ("ctrl+s", "?", "esc"), if it is one."""
     keys, problems = parse(name)
     return Key(keys[0], character_of(keys[0]) or None) if keys and not problems else None

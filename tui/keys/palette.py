@@ -126,9 +126,7 @@ class Palette:
             self._app.push_screen(GroupedPalette([Actions], id="--command-palette"))
 
     def entries(self, screen: Screen[object]) -> list[PaletteRow]:
-        """Return all that the screen can do, and the themes: the most used first, then group by group, what
-        cannot be done now last.
-        """
+        """Return all commands and themes: the most used, group by group, and last what is impossible now."""
         found = self._offered(screen)
         able = sorted((entry for entry in found if not entry.is_greyed), key=lambda entry: -entry.used)
         first = [entry for entry in able if entry.used][:MOST_SHOWN_FIRST]

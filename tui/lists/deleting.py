@@ -42,9 +42,7 @@ class Deletions:
         return self._marked.popitem()[0] if self._marked else ""
 
     async def settle(self) -> str:
-        """Delete everything now, since the program is left. Return what went wrong, as a line; "" if
-        nothing.
-        """
+        """Delete everything now, since the program is left; return what went wrong, as a line, or ""."""
         failed, reason = 0, ""
         while self._marked:
             item_id = next(iter(self._marked))

@@ -46,9 +46,7 @@ class ListFeed(Generic[C, T]):
         self._attempt = 0
 
     async def follow(self, archived: Callable[[], bool]) -> AsyncGenerator[ListSeen[T] | LinkChanged, None]:
-        """Yield changes from where it stopped, without end; ``archived`` says whether to include archived
-        items.
-        """
+        """Yield changes from where it stopped, without end; ``archived`` says whether to list such ones."""
         asked: C | None = None
         while True:
             try:

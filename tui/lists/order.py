@@ -1,6 +1,4 @@
-"""The order of rooms and chats, and how long ago something was, on the screen and in what the command line
-prints. Needs no Textual.
-"""
+"""The order of rooms and chats, and how long ago something was, for screens and commands."""
 
 from __future__ import annotations
 

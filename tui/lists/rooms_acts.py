@@ -111,9 +111,7 @@ class RoomListActs(ListActs["RoomsClient", RoomInfo]):
 
 
 def copied_fields(room: RoomInfo, taken: Collection[str] = ()) -> dict[str, Any]:
-    """Return what ``RoomsClient.create`` needs for a room like this one, without empty fields; its name is
-    none of ``taken``.
-    """
+    """Return the arguments of ``RoomsClient.create`` for a copy of a room, with a name not in ``taken``."""
     agents = [
         {name: value for name in settings_of(AgentInfo) if (value := getattr(agent, name))}
         for agent in sorted(room.agents, key=lambda agent: agent.turn_order)

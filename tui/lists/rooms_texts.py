@@ -88,9 +88,7 @@ def row(room: RoomInfo, shape: ColumnWidths, age: str, mark: ItemMark = NO_MARK)
 
 
 def state(room: RoomInfo, mark: ItemMark, cells: int) -> list[Piece]:
-    """Return the state of a room: what was asked of it, who is speaking, why it is paused, or the last
-    words.
-    """
+    """Return the state of a room: what was asked of it, who speaks, why it is paused, or the last words."""
     if mark.asked:
         return [Piece(say(f"room.{mark.asked}"))]
     if away := put_away(mark, is_archived=room.archived):
@@ -148,9 +146,7 @@ def _last_words(room: RoomInfo) -> list[Piece]:
 
 
 def agents(all_agents: tuple[AgentInfo, ...], cells: int) -> list[Piece]:
-    """Return as many names as fit, each with the sign of what the agent is doing, and how many more there
-    are.
-    """
+    """Return as many names as fit, each with the sign of what the agent does, and how many are left out."""
     pieces: list[Piece] = []
     used = 0
     for index, agent in enumerate(all_agents):

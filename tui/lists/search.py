@@ -81,9 +81,7 @@ class SearchScreen(Dialog["Hit | None"]):
         self._takes_first = False
 
     def _row(self, hit: Hit) -> RenderableType:
-        """Return a hit as it is listed: the place, the speaker and the time; below them the words that were
-        found.
-        """
+        """Return a hit as it is listed: place, speaker and time; below them the words that were found."""
         who = {"user": "search.you", "assistant": "search.answer"}.get(hit.role)
         facts = [say("search.room")] if hit.kind == "room" else []
         facts += [say(who)] if who else []

@@ -73,9 +73,7 @@ NO_MARK: Final = ItemMark()
 
 @dataclass(frozen=True, slots=True)
 class ColumnWidths:
-    """The width of each column, 0 if it is left out. Columns are two cells apart; ``extra`` is the one after
-    the name.
-    """
+    """The width of each column, 0 if it is left out; two cells apart. ``extra`` is the one after the name."""
 
     name: int
     extra: int

@@ -19,9 +19,7 @@ def status_part(text: str) -> Part:
 
 
 def facts_of(state: ConversationState, used: UsedText, *own: Part) -> list[Part]:
-    """Return what is known of a room or chat, with its ``own`` parts; in a narrow row "prompts included" goes
-    before the rest of what was used.
-    """
+    """Return the facts of a room or chat, with its ``own``; "prompts included" goes first in a narrow row."""
     spent = Part(used.tokens, 4), Part(used.prompts, 5), Part(used.cost, 4)
     return [Part(oddities(state.unknown_count), 1), *own, *spent, Part(connected(state.link), 8)]
 

@@ -96,9 +96,7 @@ class Writing(Vertical):
             self._note.set_class(not wrapped, "-empty")
 
     def _show_queued(self, queued: Sequence[tuple[str, int]], key: str) -> None:
-        """Show the first of each kind that waits, with how many there are of it; ``key`` opens all, unless it
-        would be typed.
-        """
+        """Show the first of each kind that waits, and how many there are; ``key`` opens all of them."""
         hint = [Part(say("hint.queue"), 1, key)] if queued and key and not self.has_line_focus else []
         self._queued.show([f"{words} ({count(number)})" for words, number in queued], right=hint)
         self._queued.set_class(not queued, "-empty")

@@ -40,9 +40,7 @@ def add_past_text(text: str) -> list[str]:
 
 
 class LineDraft:
-    """The draft of one line, written a moment after a change; without a change here it is left as another
-    window wrote it.
-    """
+    """The draft of one line, written a moment after a change; without one, another window's draft stays."""
 
     def __init__(self, owner: Widget, kept_as: str, text: Callable[[], str]) -> None:
         """``kept_as`` is the id of the room or chat; ``text`` returns what is written now."""

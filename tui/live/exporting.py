@@ -58,9 +58,7 @@ async def _write(path: Path, read: Read, composer: Writing) -> None:
 
 
 def path_for_export(name: str, title: str) -> Path:
-    """Return the file to write to: the one that was named, else a new one in this folder, named by the
-    title.
-    """
+    """Return the file to write to: the one that was named, else a new one named by the title."""
     if name:
         return written_path(name)
     words = re.findall(r"\w+", title)[:MOST_WORDS]

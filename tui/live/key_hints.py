@@ -62,9 +62,7 @@ def say_keys(key: str, keys: Mapping[str, str], **fields: object) -> Content:
 
 
 def with_keys(screen: Screen[Any], text: str) -> Content:
-    """Return ``text`` with keys for ids in braces ("{question.yes} yes"); parts without one are left out.
-    All keys are bold.
-    """
+    """Return ``text`` with bold keys for ids in braces ("{question.yes} yes"); no part is without a key."""
     shown = []
     for part in text.split(PARTED):
         keys = {place: key_of(screen, place) for place in _PLACE.findall(part)}

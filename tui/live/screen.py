@@ -143,9 +143,7 @@ class LiveScreen(Screen[None]):
         self._approvals.uncovered()
 
     def get_focusable_widget_at(self, x: int, y: int) -> Widget | None:
-        """Return the widget that a click there gives the focus; none for the keys on the card of a question,
-        which work while the focus stays.
-        """
+        """Return what a click there focuses; None on the keys of a card, which work where the focus is."""
         return None if self._approvals.act_at(x, y) else super().get_focusable_widget_at(x, y)
 
     def on_click(self, event: Click) -> None:

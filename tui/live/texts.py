@@ -234,9 +234,7 @@ class UsedText(NamedTuple):
 
 
 def used(state: ConversationState, spoken: int = 0) -> UsedText:
-    """Return the tokens and cost used, of their ceilings; until the server tells, the tokens ``spoken``.
-    Nothing while nothing is known.
-    """
+    """Return the tokens used (``spoken`` ones at least), and the cost, of their ceilings; "" if unknown."""
     if not state.is_known:
         return UsedText()
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)

@@ -40,9 +40,7 @@ class WaitingList(Widget):
         keep: Callable[[str, str], object],
         why_gone: Callable[[str], str] = lambda _: say("queue.said"),
     ) -> None:
-        """``keep`` changes the words of one and ends in ``end_editing``; ``why_gone`` says, of the id of one,
-        why it waits no more.
-        """
+        """``keep`` changes the words of an item, then ends editing; ``why_gone`` says why one is gone."""
         super().__init__()
         self._items = items
         self._keep = keep

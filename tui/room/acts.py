@@ -90,9 +90,7 @@ class PaneActs:
             answered(True)
 
     async def _do(self, act: Act, agent: Agent) -> None:
-        """Act on an agent; until the rest of its turn begins, which may be after another's turn, say that it
-        will.
-        """
+        """Act on an agent; say that the rest of its turn comes, until it begins."""
         newest = agent.turns[-1] if act == "continue" else None
         part_id = newest.part_id if newest is not None else ""
         if await self._room.changed_by(self._act(act, agent.id)) and newest is not None:
@@ -121,9 +119,7 @@ class PaneActs:
             await self._room.take(ev.RoomChanged(await client.change(self._room.id, view=view)))
 
     def open(self, what: str) -> None:
-        """Show the queued messages (queue), the settings, the model of the pane's agent (model), or the files
-        that tools changed (changes).
-        """
+        """Show the queue, the settings, the model of the pane's agent, or the files that tools changed."""
         room, host = self._room, self._room.host
         if not host.allows(self.why_not(what)):
             return

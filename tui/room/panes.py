@@ -150,9 +150,7 @@ class RoomPanes(Container):
     # --- what comes in ---------------------------------------------------------------------------------
 
     async def fit(self) -> None:
-        """Make a pane for every agent but ``OTHERS``; those that stay keep their words and where they were
-        read.
-        """
+        """Make a pane for every agent but ``OTHERS``; others keep their words and the reader's place."""
         agents = [agent.id for agent in self._state.members.ordered if agent.id != OTHERS]
         kept = self._panes
         if agents == list(kept):
@@ -457,9 +455,7 @@ class PaneFeed:
 
 
 class TokenRate:
-    """Tokens per second over the last three seconds, and since when there are none. The caller brings the
-    clock.
-    """
+    """Tokens per second over the last three seconds, and since when there are none, by the caller's clock."""
 
     __slots__ = ("_received", "_samples", "_since", "_thinks", "rate", "tokens")
 

@@ -296,9 +296,7 @@ def models(state: ConversationState) -> str:
 
 
 def used(state: ConversationState, spoken: int) -> live_texts.UsedText:
-    """Return what was used, see ``live_texts.used``; the demo costs nothing, and a
-    budget in dollars may be one that limits nothing.
-    """
+    """Return what was used, as ``live_texts.used``; the demo costs nothing, some models have no price."""
     known = live_texts.used(state, spoken)
     is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
     if state.room.unpriced and not known.cost:
@@ -312,9 +310,7 @@ def model(agent: Agent) -> str:
 
 
 def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int) -> str:
-    """Return what the agent is doing, with its sign. ``rate`` in tokens/s, ``since_seconds`` of thinking, or
-    of silence.
-    """
+    """Return what the agent does, with its sign; ``rate`` in tokens/s, ``since_seconds`` without a word."""
     if agent.is_gone:
         return f"{signs.CUT} {say('agent.gone')}"
     if agent.skip_next and agent.open_turn is None:
@@ -431,9 +427,7 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
 
 
 def labels_of(state: ConversationState) -> dict[str, str]:
-    """Return what to call each agent in the room after an ``@``, with its id; those of one name are
-    numbered.
-    """
+    """Return the ids of the room's agents by what to call them after an ``@``: equal names are numbered."""
     found: dict[str, str] = {}
     for agent in state.members.ordered:
         if agent.is_gone:

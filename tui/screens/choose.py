@@ -29,9 +29,7 @@ MAX_COLUMN_CELLS: Final = 44  # of the labels, if details follow them
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``label`` is the text for a person, ``detail`` is shown dim after it, a ``color`` is shown before
-    it.
-    """
+    """``label`` is the text for a person, ``detail`` follows it dim, a ``color`` is shown before it."""
 
     value: str
     label: str
@@ -127,9 +125,7 @@ class ChooseScreen(Dialog[str | None]):
 
 
 def _fitting(known: Candidates, typed: str) -> list[Candidate]:
-    """Return the candidates that match every typed word: first those that contain it, then those with its
-    letters in that order.
-    """
+    """Return the candidates with every typed word, then those that only have its letters in order."""
     ranked: tuple[list[Candidate], list[Candidate]] = [], []
     words = typed.casefold().split()
     for one in known:

@@ -21,16 +21,12 @@ class Yields(Protocol):
     """A widget that notifications may mostly cover."""
 
     def kept_rows(self) -> Iterable[tuple[int, bool]]:
-        """Return the rows, from 0, that must not be covered, and whether never: headers, approvals, the
-        cursor.
-        """
+        """Return the rows (from 0) not to be covered, and whether never: headers, approvals, the cursor."""
         ...
 
 
 class Toasts:
-    """Moves notifications out of the way, on every screen: when they appear, when the layout changes, and
-    with every frame meanwhile.
-    """
+    """Moves notifications out of the way: when they appear, when the layout changes, with every frame."""
 
     def __init__(self, app: App[Any], clock: FrameClock) -> None:
         self._app = app
@@ -70,9 +66,7 @@ def free_row(area: Region, kept: Sequence[tuple[Region, bool]], height: int) -> 
 
 
 def kept_in(screen: Screen[Any], rack: Widget) -> list[tuple[Region, bool]]:
-    """Return what must not be covered, and whether never: all widgets that do not yield, and some rows of
-    those that do.
-    """
+    """Return what must not be covered, and whether never: widgets that do not yield, and rows of others."""
     kept: list[tuple[Region, bool]] = []
     for widget in screen.walk_children(Widget, with_self=False):
         if (

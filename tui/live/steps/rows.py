@@ -291,9 +291,7 @@ class TurnFeed(StepRows):
 
 
 def show_body(transcript: Transcript, row: str, step: StepState, key: Callable[[str], str]) -> None:
-    """Give a row the body of its step, made when it is drawn; ``key`` as for ``step_body_of``, unless the row
-    has keys of its own.
-    """
+    """Give a row the body of its step, made when it is drawn; ``key`` names keys, or the row has its own."""
     key = transcript.row_keys.get(row, key)
     shown = partial(texts.step_body_of, step, key, ascii_only=is_ascii(transcript))
     transcript.body_later(row, shown, partial(texts.step_body_of, step, shows_all=True))

@@ -158,9 +158,7 @@ def _call_pieces(ask: ToolAsk, limit: str | None) -> list[str]:
 
 
 def _allows_file(ask: ToolAsk) -> bool:
-    """Whether a rule would allow every change of the file in question, as the key for the conversation says,
-    and nothing else.
-    """
+    """Whether a saved rule would allow exactly the changes of this file."""
     tool, _, file = ask.call.partition(" ")
     is_about_it = tool in WRITING_TOOLS and spelled_out(ask.pattern) == f"{tool}({file})"
     return is_about_it and is_exact(ask.pattern, ask.folder)
@@ -203,9 +201,7 @@ def _asking_keys(ask: ToolAsk, key: Callable[[str], str], *, ascii_only: bool) -
 
 
 def asking_keys(ask: ToolAsk, key: Callable[[str], str]) -> dict[str, tuple[str, str]]:
-    """Return the keys on the card of a question with what they do, by the last part of their ids; nothing
-    for what has no key.
-    """
+    """Return the keys on a card with what they do, by the last part of their ids; none without a key."""
     offers = answers(ask) | ({} if ask.form is not None else {"whole": say("ask.whole")})
     named = {act: (key(f"ask.{act}"), text) for act, text in offers.items()}
     return {act: hint for act, hint in named.items() if hint[0]}
