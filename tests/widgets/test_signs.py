@@ -13,7 +13,7 @@ from widgets import signs
 from widgets.signs import ASCII_SIGNS, is_ascii, twin
 
 BLACK = Color(0, 0, 0)
-OURS = "●◌◔‖✓✗┄▸▾‹›↓↑↳▼▏▎▐▌█│─┼•◦·…–−☐☑▣"
+OURS = "●◌◔‖✓✗┄▸▾‹›↓↑↳▼▏▎▐▌█│─┼╭╮╰╯•◦·…–−☐☑▣"
 
 
 def test_every_sign_has_a_twin_of_one_cell() -> None:
