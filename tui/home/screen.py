@@ -73,21 +73,21 @@ class HomeScreen(Screen[None]):
     AUTO_FOCUS = ""  # a letter alone is a key; a letter that begins a text goes into the line
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``RoomScreen``
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open the room or chat of this row", id="home.open"),
-        Binding("n", "write('room')", "Make a room of a task", id="home.room"),
+        Binding("enter", "open", "Open the selected room or chat", id="home.open"),
+        Binding("n", "write('room')", "Start a room with a task", id="home.room"),
         Binding("c", "write('chat')", "Ask one agent in a chat", id="home.chat"),
         Binding("l", "app.lists", "All rooms and chats", id="home.lists"),
         Binding("v", "app.voice", "Talk in a voice room", id="home.voice"),
-        Binding("o", "accept", "Use the models that were found here", id="home.found"),
+        Binding("o", "accept", "Use the models found on this machine", id="home.found"),
         Binding("1", "try(1)", "Try the first example", id="home.example_1"),
         Binding("2", "try(2)", "Try the second example", id="home.example_2"),
         Binding("3", "try(3)", "Try the third example", id="home.example_3"),
         # Textual's own binding of tab would come first.
-        Binding("tab", "turn", "Write, or make a chat of it, or a room", id="home.turn", priority=True),
-        Binding("shift+tab", "leave_line", "Back to the rows", id="home.rows", priority=True),
+        Binding("tab", "turn", "Write, or switch between room and chat", id="home.turn", priority=True),
+        Binding("shift+tab", "leave_line", "Back to the list", id="home.rows", priority=True),
         Binding("escape", "leave_line", "Leave the line", id="home.leave_line"),
-        Binding("up,k", "move(-1)", "The row above", id="home.up", show=False),
-        Binding("down,j", "move(1)", "The row below", id="home.down", show=False),
+        Binding("up,k", "move(-1)", "Row above", id="home.up", show=False),
+        Binding("down,j", "move(1)", "Row below", id="home.down", show=False),
     ]
 
     def __init__(self, link: RoomLink, chat_link: ChatLink, ways: Ways) -> None:

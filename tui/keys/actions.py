@@ -76,6 +76,8 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
             group = group_of(entry)
             both = (*same.keys, *keys) if group == same.group else (*keys, *same.keys)
             offer = replace(same, ids=(*same.ids, entry.id), keys=both, group=group)
+            if group != same.group:
+                del found[action, entry.description]  # it comes where the screen has it
         found[action, entry.description] = offer
     return list(found.values())
 

@@ -37,23 +37,23 @@ class RoomScreen(LiveScreen):
     AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
     BINDINGS: ClassVar[list[BindingType]] = [
         *PANE_BINDINGS,
-        Binding("escape", "back", "Leave the room", id="room.back"),
-        Binding("i,enter", "compose", "Write to the room", id="room.say"),
-        Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
-        Binding("x", "act('skip')", "Skip the turn, or don't", id="agent.skip"),
-        Binding("r", "act('retry')", "Retry this turn", id="agent.retry"),
-        Binding("u", "open('queue')", "Queued messages", id="room.queue"),
-        Binding("e", "open('settings')", "Room settings", id="room.settings"),
         Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
         Binding(
             "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
         ),
-        Binding("c", "act('continue')", "Continue what was cut off", id="room.continue"),
+        Binding("i,enter", "compose", "Write to the room", id="room.say"),
+        Binding("u", "open('queue')", "Queued messages", id="room.queue"),
+        Binding("e", "open('settings')", "Room settings", id="room.settings"),
         Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="room.answer"),
+        Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
+        Binding("x", "act('skip')", "Skip the turn, or don't", id="agent.skip"),
+        Binding("r", "act('retry')", "Retry this turn", id="agent.retry"),
+        Binding("c", "act('continue')", "Continue what was cut off", id="room.continue"),
         Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
         Binding("D", "open('changes')", "Files that tools changed", id="room.changes"),
         Binding("w", "open('export')", "Save the room to a file", id="room.export"),
+        Binding("escape", "back", "Leave the room", id="room.back"),
         GO_TO_BINDING,
         *ELSEWHERE_BINDINGS,
     ]
