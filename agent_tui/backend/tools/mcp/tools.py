@@ -67,7 +67,7 @@ class McpTool:
 def offered(server: McpServer) -> tuple[McpTool, ...]:
     """Return the server's tools that are wanted and valid, at most ``MAX_TOOLS``. May take long."""
     tools: dict[str, McpTool] = {}
-    checked = 0
+    checked = 0.0
     wanted = [foreign for foreign in server.foreign_tools if _is_wanted(server.config, foreign.name)]
     whole = [f"{server.config.name}__{foreign.name}" for foreign in wanted]
     taken = {name for name in whole if _NAME.fullmatch(name)}
