@@ -41,7 +41,7 @@ class Link(Generic[C]):
         self.is_embedded = not isinstance(source, Server)  # our own backend, which has every feature
         self._source = source
         self._client: C | None = None
-        self._url = ""
+        self.url = ""  # of the server; another one after our own backend was started again
         self._opening = asyncio.Lock()
 
     @property
@@ -55,7 +55,7 @@ class Link(Generic[C]):
         backend raises.
         """
         async with self._opening:
-            is_gone = not isinstance(self._source, Server) and not self._source.is_at(self._url)
+            is_gone = not isinstance(self._source, Server) and not self._source.is_at(self.url)
             if self._client is not None and is_gone:
                 await self._client.aclose()
                 self._client = None
@@ -71,7 +71,7 @@ class Link(Generic[C]):
         )
         from agent_tui.clients.http import Net  # the clients have brought it
 
-        self._url = server.url
+        self.url = server.url
         net = Net(server.url, token=server.token, timeout=server.timeout)
         client: C = getattr(clients, self._CLASS)(net, server.paths)
         return client

@@ -214,6 +214,7 @@ class VoiceState:
         self.is_reconnecting = event.status == "reconnecting"
         match event.status:
             case "preparing" | "connecting":  # anew: those who were there before are not there yet
+                self.lines.close()
                 self.agent, self._agent_word, self._user_word = None, None, "listening"
                 self.people, self.heard_left, self._has_people = (), None, False
             case "connected":

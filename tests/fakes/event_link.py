@@ -21,6 +21,7 @@ class EventLink(Generic[C]):
 
     is_embedded = True
     is_agent = False
+    url = "http://127.0.0.1:1"
 
     def __init__(self, calls: C) -> None:
         self.calls = calls

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 class VoiceAsks:
     """The questions of one voice screen (``approvals.Questions``). ``take`` gets the log's steps as events of
-    the session; ``changed`` is called when a question is asked or no longer is.
+    the session; ``changed`` is called when a question is asked or no longer is, ``restarted`` when the
+    backend was started again: the session's server and agent ended with it.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class VoiceAsks:
         *,
         take: Callable[[VoiceEvent], None],
         changed: Callable[[], None],
+        restarted: Callable[[], None],
     ) -> None:
         self.composer = composer
         self._host = host
@@ -50,6 +52,7 @@ class VoiceAsks:
         self._feed = feed
         self._take = take
         self._changed = changed
+        self._restarted = restarted
         self.state = ConversationState()  # the session's conversation
         self._noted: set[str] = set()
 
@@ -60,7 +63,11 @@ class VoiceAsks:
             return
         try:
             async with aclosing(await self._link.follow(session.asks_in)) as events:
+                url = self._link.url
                 async for event in events:
+                    if self._link.url != url:
+                        self._restarted()
+                        break
                     self.state.apply(event)
                     self._forward(event)
                     self._changed()

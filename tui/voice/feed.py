@@ -35,6 +35,7 @@ class VoiceFeed:
         self._clock = clock
         self._generation = state.lines.generation
         self._times: dict[str, float] = {}
+        self._agent_name = ""  # the newest one's: it may have left
         self._start_over()
 
     def _start_over(self) -> None:
@@ -99,8 +100,9 @@ class VoiceFeed:
     def _who(self, line: VoiceLine) -> str:
         state = self._state
         if line.kind == "agent":
-            name = state.agent.name if state.agent is not None else ""
-            return inert_line(name, MAX_NAME_CHARACTERS) or say("voice.line.agent")
+            if state.agent is not None:
+                self._agent_name = inert_line(state.agent.name, MAX_NAME_CHARACTERS)
+            return self._agent_name or say("voice.line.agent")
         me = next((person.identity for person in state.people if person.is_me), "")
         if line.is_typed or line.identity in ("", me):
             return say("voice.line.you")

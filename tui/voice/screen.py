@@ -96,7 +96,13 @@ class VoiceScreen(LiveScreen):
         self.composer = VoiceComposer(request.room)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
         self._asks = VoiceAsks(
-            link, self._feed, self.composer, self._host, take=self.run.take, changed=self._asks_changed
+            link,
+            self._feed,
+            self.composer,
+            self._host,
+            take=self.run.take,
+            changed=self._asks_changed,
+            restarted=self._acts.begin,
         )
         self._commands = commands_of(
             self.run, self._acts, self._asks, self._transcript, self._host, open_voice

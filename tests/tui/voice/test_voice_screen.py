@@ -564,6 +564,25 @@ async def test_a_log_that_was_deleted_with_its_session_is_no_failure() -> None:
         assert seen.told == []
 
 
+async def test_a_session_whose_backend_was_started_again_begins_again() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source) as seen:
+        log = seen.app.talk_log
+        log.send(loaded(), ev.LinkChanged("live"))
+        await seen.until(lambda: log.is_drained)
+        await seen.send(vo.AgentJoined("agent-demo", "Nova"), vo.WordsSpoken("s", "Two rooms"))
+        first, log.url = source.client, "http://127.0.0.1:2"
+        log.send(ev.LinkChanged("live"))
+        await seen.until(lambda: source.client is not first)
+        assert first.is_left
+        text = await seen.until("(the rest was lost)")
+        assert "Nova" in next(row for row in text.splitlines() if "the rest was lost" in row)
+        await seen.send(*THERE)
+        assert "listening" in await seen.text()
+        log.end()
+
+
 async def test_what_is_noted_of_answers_is_told_once_in_a_session() -> None:
     source = FakeVoiceSource()
     source.conversation_id = "c"
