@@ -18,6 +18,7 @@ from tui.screens.words import say
 
 MESSAGE_LEVEL: Final = 3
 MAX_RENDERED_CHARACTERS: Final = 200_000  # of one message; a longer one is shown as plain text
+MAX_NESTING: Final = 100  # of quotes and lists, which are two levels each; what is deeper is plain text, too
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -103,9 +104,12 @@ def _words(text: str) -> str:
     text = clean(text)
     if len(text) > MAX_RENDERED_CHARACTERS:
         return f'<pre class="words">{escape(text)}</pre>'
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    options = {"html": False, "maxNesting": MAX_NESTING}
+    parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
     parser.add_render_rule("image", _image)
     tokens = parser.parse(text)
+    if any(token.level >= MAX_NESTING - 2 for token in tokens):  # the parser left out what is deeper
+        return f'<pre class="words">{escape(text)}</pre>'
     for token in tokens:
         _below_the_message(token)
     return str(parser.renderer.render(tokens, parser.options, {}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -225,6 +225,12 @@ def test_nothing_in_a_page_runs_loads_or_escapes(text: str, name: str) -> None:
 
 def test_a_very_long_message_is_on_the_page_as_it_was_written() -> None:
     assert "# x" * 70_000 in page(of_room(ROOM, [message("# x" * 70_000)]))
+
+
+@pytest.mark.parametrize("depth", [15, 300])
+@pytest.mark.parametrize("opened", [lambda depth: "> " * depth, lambda depth: "- " * depth])
+def test_words_in_deep_quotes_and_lists_are_on_the_page(opened: Callable[[int], str], depth: int) -> None:
+    assert "the end" in page(of_room(ROOM, [message(f"{opened(depth)}the end")]))
 
 
 def test_a_file_keeps_every_letter_but_controls_and_overrides() -> None:
