@@ -19,6 +19,7 @@ Line = bytes | bytearray
 
 _BOM = b"\xef\xbb\xbf"
 _DATA = b"data:"
+_LINE_BYTES = 64  # a line in memory takes about this much besides its text
 _LONG_BYTES = 4096  # longer lines are compared with the one before
 _CHANGING_BYTES = 16  # at its end, where brackets close what is growing
 _MAX_RETRY_DIGITS = 9  # int() of a hostile run of digits is quadratic, and refuses 4300 of them
@@ -146,7 +147,7 @@ class SSEParser:
             is_long = len(line) >= _LONG_BYTES
             text = self._text.of(line, start) if is_long else str(line[start:], "utf-8", "replace")
             self._data.append(text)
-            self._data_bytes += len(line) - start + 1  # two lines are joined by a line feed
+            self._data_bytes += len(line) - start + _LINE_BYTES
             if self._data_bytes > self._max_event_bytes:
                 raise self._too_large()
             return
@@ -159,7 +160,7 @@ class SSEParser:
             value = value[1:]
         if name == b"data":
             self._data.append("")
-            self._data_bytes += 1
+            self._data_bytes += _LINE_BYTES
         elif name == b"event":
             self._name = value
         elif name == b"id" and b"\0" not in value:

@@ -228,10 +228,19 @@ LIMIT = 1000
         b"x" * 2000,
         b": " + b"x" * 2000,
         b"data: x\n" * 600,
+        b"data: xy\n" * 100,
         b"data\n" * 1100,
         b"data: " + b"x" * 900 + b"\ndata: " + b"x" * 900,
     ],
-    ids=["one line", "no line end", "a comment", "many lines", "empty lines", "line by line"],
+    ids=[
+        "one line",
+        "no line end",
+        "a comment",
+        "many lines",
+        "short lines, which take more memory than bytes",
+        "empty lines",
+        "line by line",
+    ],
 )
 @pytest.mark.parametrize("size", [1, 64, 100_000])
 def test_an_event_over_the_limit_is_one_clear_error(stream: bytes, size: int) -> None:
