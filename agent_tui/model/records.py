@@ -295,7 +295,7 @@ class RoomInfo:
     # What a screen shows first; "auto" is the timeline of a sequential room, and the panes of a parallel one.
     view: Annotated[str, Setting(choices=("auto", "timeline", "panes"))] = "auto"
     asks: bool = False  # a tool waits for approval
-    # Models that the budget in dollars does not limit: their price is unknown. Not in lists of rooms.
+    # Models that the budget in dollars does not limit: their price is unknown. Not in lists.
     unpriced: tuple[str, ...] = ()
 
 
@@ -341,6 +341,7 @@ class ConversationInfo:
     created_at: str = ""
     updated_at: str = ""
     kind: str = "chat"
+    unpriced: tuple[str, ...] = ()  # as a room's
 
 
 @dataclass(frozen=True, slots=True)

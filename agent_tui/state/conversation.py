@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from agent_tui.model import events as ev
 from agent_tui.state.agents import OTHERS, STRANGER, Agent, Agents
@@ -21,6 +22,7 @@ from agent_tui.state.turn import StepEvent, Turn, TurnStatus
 MAX_KEPT_UNKNOWN = 200
 STOPPED = "Stopped"  # the ``error`` of an answer that was stopped (ours)
 INTERRUPTED = "Interrupted: "  # before the reason of one that was interrupted otherwise (ours)
+_priced = attrgetter("max_cost", "provider_id", "model")  # what decides whether a budget in dollars limits it
 
 
 @dataclass(slots=True)
@@ -497,7 +499,10 @@ class ConversationState:
     def _changed(self, event: ev.RoomChanged | ev.ConversationChanged) -> None:
         """Take the name, the agents and the settings; what was said stays as received."""
         if isinstance(event, ev.ConversationChanged):
-            self.info = event.conversation
+            info, before = event.conversation, self.info
+            if isinstance(before, ev.ConversationInfo) and _priced(info) == _priced(before):
+                info = replace(info, unpriced=info.unpriced or before.unpriced)  # events do not have it
+            self.info = info
             self.ledger.tell(self.info.tokens, self.info.cost)
             return
         room, known = event.room, self.info

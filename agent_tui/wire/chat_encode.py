@@ -93,8 +93,12 @@ def changed_fields(conversation: ev.ConversationInfo) -> dict[str, Any]:
 def conversation_fields(conversation: ev.ConversationInfo) -> dict[str, Any]:
     """Return a conversation as ``GET /api/conversations/{id}`` answers it."""
     fields = asdict(conversation)
-    tools = conversation.enabled_tools
-    return {**fields, "enabled_tools": None if tools is None else list(tools)}
+    tools, unpriced = conversation.enabled_tools, fields.pop("unpriced")
+    return {
+        **fields,
+        "enabled_tools": None if tools is None else list(tools),
+        **only_set(unpriced=list(unpriced)),
+    }
 
 
 def stored_message_fields(message: ev.Message) -> dict[str, Any]:

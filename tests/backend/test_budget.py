@@ -10,6 +10,7 @@ import pytest
 
 from agent_tui.backend.models.model import UsagePiece
 from agent_tui.backend.models.prices import Terms, cost_of
+from tests.backend.chat_backend import chat_backend
 from tests.backend.in_process import Backend, backend
 from tests.backend.talk import run_to_end, until
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
@@ -85,6 +86,19 @@ async def test_a_room_names_the_models_that_its_budget_in_dollars_does_not_limit
         assert "unpriced" not in await show(running, room_id)
     names = {agent["model"] for agent in changed.json["agents"]}
     assert set(changed.json["unpriced"]) == names
+
+
+async def test_a_chat_names_its_model_if_its_budget_in_dollars_does_not_limit_it(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: ["Yes."], free=True)
+    models = FakeModels(model)
+    models.charged = Terms()
+    async with chat_backend(tmp_path, model, models=models) as running:
+        path = await running.chat(model="some-model")
+        assert "unpriced" not in (await running.client.call("GET", path)).json
+        changed = await running.client.call("PATCH", path, {"max_cost": 0.5})
+        assert changed.json["unpriced"] == ["some-model"]
+        models.charged = Terms(input_price=1.0)
+        assert "unpriced" not in (await running.client.call("GET", path)).json
 
 
 async def test_the_demo_costs_nothing_and_needs_no_price(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ async def test_a_conversation_is_made_shown_changed_listed_and_deleted(
     assert (changed["workspace"], changed["model"], changed["thinking_enabled"]) == ("", "big", True)
     assert changed["on_resume"] == "continue"
     await refused(chatting, "PATCH", path, {"on_resume": "explode"}, 422)
+    assert changed.pop("unpriced") == ["big"]  # its budget does not limit it; no list says so
     assert (await client.call("GET", A_PATH)).json == {"conversations": [changed]}
     deleted = await client.call("DELETE", path)
     assert (deleted.status, deleted.json["id"]) == (200, chat["id"])

@@ -62,6 +62,18 @@ async def test_what_could_not_be_sent_stays_and_goes_again_as_the_same_question(
         assert line(chat) == ""
 
 
+async def test_a_budget_that_no_price_is_known_for_is_told_of_once_and_beside_the_tokens() -> None:
+    limit = {"max_cost": 2.0, "tokens": 902, "model": "some-model", "provider_id": "local"}
+    unlimited = "the budget of $2.00 does not limit some-model: no price is known"
+    async with opened(*said(1, "What?", "So."), **limit, unpriced=("some-model",)) as chat:
+        assert "902 tokens · price unknown" in (await chat.text()).splitlines()[-1]
+        await chat.send(ev.ConversationChanged(ev.ConversationInfo("c", "Make", **limit)))
+        assert "price unknown" in (await chat.text()).splitlines()[-1]
+        assert chat.told == [unlimited]
+        await chat.send(ev.ConversationChanged(ev.ConversationInfo("c", "Make", **limit | {"max_cost": 0.0})))
+        assert "price unknown" not in await chat.text()
+
+
 async def test_a_used_up_budget_is_named_as_in_the_settings_with_their_key() -> None:
     async with opened(size=(80, 24), max_tokens=1_000, tokens=3_766) as chat:
         chat.link.refuse = Refused("The budget is used up", "It used 3,766 of 1,000 tokens.", status=409)

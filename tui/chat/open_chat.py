@@ -67,6 +67,7 @@ class OpenChat(OpenConversation["ChatClient"]):
         self.following.note(event)
         if isinstance(event, ev.LinkChanged) and event.status != "connecting":
             self._is_linked.set()
+        self.tell_unpriced()
         self.look_if_deleted(event)
         self._noted(event)
 

@@ -12,6 +12,7 @@ from agent_tui.state.conversation import ConversationState
 from tui.link import C, Link
 from tui.live.following import Following
 from tui.live.host import Host
+from tui.live.texts import unpriced
 
 
 class OpenConversation(Generic[C]):
@@ -26,6 +27,7 @@ class OpenConversation(Generic[C]):
         self.following = Following(host, self.take)
         self.link = link
         self.client = link.client
+        self._unpriced = ""  # what the person was told of the budget
         self._noted = noted
 
     @property
@@ -45,6 +47,13 @@ class OpenConversation(Generic[C]):
     @abstractmethod
     def tell_deleted(self) -> None:
         """Say above the line that it was deleted elsewhere, and how to begin another."""
+
+    def tell_unpriced(self) -> None:
+        """Say, once, that the budget in dollars does not limit a model."""
+        text = unpriced(self.state.info)
+        if text and text != self._unpriced:
+            self.host.tell(text)
+        self._unpriced = text
 
     def look_if_deleted(self, event: ev.Event) -> None:
         """Say so when the server has no more of what was shown."""

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings
-from agent_tui.model.events import LinkChanged, Note, RoomInfo, ToolAsk, TurnNoted
+from agent_tui.model.events import ConversationInfo, LinkChanged, Note, RoomInfo, ToolAsk, TurnNoted
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
@@ -217,12 +217,12 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
-def unpriced(room: RoomInfo) -> str:
-    """Return that its budget in dollars does not limit some of a room's models; "" if it limits all."""
-    if not room.unpriced:
+def unpriced(info: RoomInfo | ConversationInfo) -> str:
+    """Return that the budget in dollars does not limit some models; "" if it limits all."""
+    if not info.unpriced:
         return ""
-    names = list_of(inert_line(name, MAX_MODEL_CHARACTERS) for name in room.unpriced)
-    return say("room.unpriced", most=dollars(room.max_cost), models=names)
+    names = list_of(inert_line(name, MAX_MODEL_CHARACTERS) for name in info.unpriced)
+    return say("room.unpriced", most=dollars(info.max_cost), models=names)
 
 
 class UsedText(NamedTuple):
@@ -243,7 +243,9 @@ def used(state: ConversationState, spoken: int = 0) -> UsedText:
     if most_tokens:
         text = say("used.tokens.of", count=count(number), most=count(most_tokens))
     cost = dollars(ledger.cost) if ledger.cost else ""
-    if cost and most_cost:
+    if state.info.unpriced and not cost:
+        cost = say("room.cost.unknown")
+    elif cost and most_cost:
         cost = say("used.cost.of", cost=cost, most=dollars(most_cost))
     return UsedText(text, say("used.prompts") if ledger.counts_prompts else "", cost)
 

@@ -19,7 +19,7 @@ from tui.live.host import Host
 from tui.live.key_hints import key_of
 from tui.live.opened import OpenConversation
 from tui.live.steps.rows import step_key
-from tui.live.texts import Spot, unpriced
+from tui.live.texts import Spot
 from tui.room import texts
 from tui.room.composer import RoomComposer
 from tui.room.panes import RoomPanes
@@ -48,7 +48,6 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         self.go_to = ""  # id of the message to show once the room is loaded
         self.composer = RoomComposer(room_id)
         self.place = Static(say("room.loading"), id="loading", markup=False)
-        self._unpriced = ""  # what the person was told of the budget
         self._has_view = False  # the timeline or the panes were chosen, as the room says
         self._fitting = asyncio.Lock()  # events come from the room, and from answers to what was asked
 
@@ -86,16 +85,9 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         panes.take()
         if self.go_to and panes.fits:
             self._go_there(self.go_to)
-        self._tell_unpriced()
+        self.tell_unpriced()
         self.look_if_deleted(event)
         self._noted(event)
-
-    def _tell_unpriced(self) -> None:
-        """Say, once, that the budget in dollars does not limit the room."""
-        text = unpriced(self.state.room)
-        if text and text != self._unpriced:
-            self.host.tell(text)
-        self._unpriced = text
 
     async def read_again(self) -> None:
         """Take settings, agents and queue as the server has them: another program may have changed them."""

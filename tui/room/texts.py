@@ -296,12 +296,10 @@ def models(state: ConversationState) -> str:
 
 
 def used(state: ConversationState, spoken: int) -> live_texts.UsedText:
-    """Return what was used, as ``live_texts.used``; the demo costs nothing, some models have no price."""
+    """Return what was used, see ``live_texts.used``; the demo costs nothing."""
     known = live_texts.used(state, spoken)
     is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
-    if state.room.unpriced and not known.cost:
-        return known._replace(cost=say("room.cost.unknown"))
-    is_free = state.ledger.cost == 0 or (not state.ledger.cost and is_demo)
+    is_free = not known.cost and (state.ledger.cost == 0 or is_demo)
     return known._replace(cost=say("room.cost.none")) if is_free else known
 
 

@@ -1,4 +1,4 @@
-"""The budget of a room: compared with its usage before each turn and during it."""
+"""The budget of a conversation: compared with its usage before each turn and during it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,10 @@ def check(room: ConversationRow) -> None:
     raise Refused("The budget is used up", detail, status=409)
 
 
-async def unpriced(room: ConversationRow, models: ModelSource) -> tuple[str, ...]:
-    """Return the models whose price is unknown, if the room has a budget in dollars: it does not limit
-    them.
-    """
+async def unpriced(row: ConversationRow, models: ModelSource) -> tuple[str, ...]:
+    """Return the models whose price is unknown, if there is a budget in dollars: it does not limit them."""
     found: dict[str, None] = {}
-    for agent in room.agents if room.max_cost else ():
+    for agent in row.agents if row.max_cost else ():
         terms = models.terms(agent.provider_id, agent.model)
         if agent.provider_id != DEMO_PROVIDER and await cost_of(terms, agent.model) is unknown_cost:
             found[agent.model or agent.provider_id] = None

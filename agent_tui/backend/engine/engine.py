@@ -165,9 +165,7 @@ class Engine:
         ran = self.runs.ids
         row, turn_states = await self._store.read(reads.conversation_with_states, id_, kind.names)
         info = self._info(kind, row, turn_states, ran)
-        if isinstance(info, RoomInfo):
-            return replace(info, unpriced=await budget.unpriced(row, self._resources.models))
-        return info
+        return replace(info, unpriced=await budget.unpriced(row, self._resources.models))  # type: ignore[type-var]
 
     @whole
     async def change(self, kind: EngineKind[Info], id_: str, change: Values) -> Info:
