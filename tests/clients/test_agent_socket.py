@@ -548,6 +548,14 @@ async def test_what_was_sent_before_the_question_is_not_taken_as_its_answer(
     assert [frame.data() for frame in told.orphans] == old
 
 
+async def test_a_server_that_answers_no_ping_does_not_delay_the_first_question(
+    client: AgentSocketClient, server: AgentSocketServer
+) -> None:
+    server.greetings = [[fake.STATUS, fake.deaf, fake.forever]]
+    async with asyncio.timeout(SocketTimes().status / 2):
+        await client.connect()
+
+
 async def test_what_comes_after_the_end_is_an_orphan_and_a_second_end_too(
     client: AgentSocketClient, server: AgentSocketServer, told: Told
 ) -> None:

@@ -44,10 +44,11 @@ ClientTools = Callable[[ClientToolCall, Tell], Awaitable[ClientToolResult]]
 class SocketTimes:
     """How long to wait, in seconds. ``silence``: between two frames of an answer, unless a tool is running;
     then, and for ``None``, as long as the server answers pings. ``drain``: for the end of an answer that was
-    given up, before the next question.
+    given up, before the next question. ``catch_up``: for the first pong.
     """
 
     status: float = 5.0
+    catch_up: float = 0.5
     heartbeat: float = 30.0
     pong: float = 10.0
     close: float = 2.0
@@ -106,10 +107,11 @@ class AgentLink:
     async def catch_up(self) -> None:
         """Wait until everything was read that the server sent before it was asked anything.
 
-        Its pong comes behind that. Without a pong, go on after the seconds of ``status``.
+        Its pong comes behind that. A server that sends none is asked soon all the same: if it is dead, the
+        heartbeat shows that later.
         """
         with suppress(TimeoutError, ConnectionClosed):
-            async with asyncio.timeout(self._times.status):
+            async with asyncio.timeout(self._times.catch_up):
                 await (await self._socket.ping())
 
     async def close(self, farewell: AgentTuiError | None = None) -> None:
