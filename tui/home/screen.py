@@ -308,14 +308,12 @@ class HomeScreen(Screen[None]):
 
     # --- models ------------------------------------------------------------------------------------------
 
-    @property
-    def has_found(self) -> bool:
-        """Whether models were found on this machine that can be set up."""
-        return bool(self._found)
-
-    def action_accept(self) -> None:
-        """Set up what was found; if there are several, let the person choose."""
-        found = self._found
+    @work(group="accept", exclusive=True)
+    async def action_accept(self) -> None:
+        """Set up what was found; if nothing was offered, look again. If there are several, let the person
+        choose.
+        """
+        found = self._found or await self._ways.find()
         if len(found) == 1:
             self._ways.set_up(found[0])
         elif not found:

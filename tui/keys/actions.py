@@ -12,7 +12,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.chat.screen import ChatScreen
-from tui.home.screen import HomeScreen
 from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Keymap, KeymapEntry, catalogue, shared
 from tui.keys.names import shown_all
 from tui.language import KEY, translated
@@ -181,8 +180,6 @@ def _why_not(binding_id: str, node: DOMNode) -> str:
             can, why = isinstance(node, RoomScreen | ChatScreen) and node.state.asking, "nothing_asks"
         case "ask.once" | "ask.conversation" | "ask.always" | "ask.deny" | "ask.whole":
             can, why = node.has_class("-open"), "nothing_asks"
-        case "home.found":
-            can, why = isinstance(node, HomeScreen) and node.has_found, "no_models"
         case _ if isinstance(node, RoomScreen) and binding_id.startswith(NUMBERED):
             can, why = int(binding_id.removeprefix(NUMBERED)) <= len(node.state.agents), "not_now"
         case _:

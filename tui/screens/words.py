@@ -286,7 +286,6 @@ ENGLISH: Final[dict[str, str]] = {
     "help.why.not_loaded": "still loading",
     "help.numbered": "Go to the agent with that number",
     "help.why.no_code": "no code block in view",
-    "help.why.no_models": "no models were found on this machine",
     "help.why.no_message": "no messages yet",
     "help.why.no_selection": "nothing is selected",
     "help.why.not_searched": "no search yet",
