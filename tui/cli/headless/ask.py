@@ -79,7 +79,7 @@ def _what_to_do(state: ConversationState, conversation: str, ending: Ending) -> 
     last = state.last_turn
     if ending.reason not in UNANSWERED or (last is None and not state.run_error):
         return ""
-    is_begun = last is not None and last.role != "user" and bool(last.text)
+    is_begun = last is not None and last.role != "user" and bool(last.steps.all)  # as the chat sees it
     does = "c continues the answer, r retries it" if is_begun else "r retries the question"
     return localised(f"agent-tui chat {conversation} opens it: {does}")
 

@@ -374,8 +374,12 @@ def test_a_pipe_that_stays_silent_is_waited_for_and_named(home: Home, original: 
 
 @pytest.mark.parametrize(
     ("before", "does"),
-    [([], "r retries the question"), ([text("So far")], "c continues the answer, r retries it")],
-    ids=["no word", "some words"],
+    [
+        ([], "r retries the question"),
+        ([text("So far")], "c continues the answer, r retries it"),
+        ([call(), result()], "c continues the answer, r retries it"),
+    ],
+    ids=["no word", "some words", "a tool alone"],
 )
 def test_a_failed_answer_says_what_to_do(home: Home, before: list[Event], does: str) -> None:
     failed: Event = ("error", {"content": "API Error: no"})
@@ -383,7 +387,7 @@ def test_a_failed_answer_says_what_to_do(home: Home, before: list[Event], does: 
         server.on("GET", "/api/conversations/7/messages", answers_json({"messages": []}))
         ran = home.main("ask", "x", "--conversation", "7", "--url", server.url)
     assert ran.returncode == 4
-    told, why = ran.stderr.splitlines()
+    *_, told, why = ran.stderr.splitlines()
     assert told == f"agent-tui chat 7 --url {server.url} opens it: {does}"
     assert why.endswith("API Error: no")
 
