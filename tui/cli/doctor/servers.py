@@ -10,13 +10,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import agent_tui
 from agent_tui.clients.agents.chats import AgentChats
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.http import Net
-from agent_tui.clients.records import ToolServer, read_models
+from agent_tui.clients.records import ToolServer
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import AGENT_PROVIDER, SOCKET, TASKS, BackendConfig, Config, ProviderConfig
 from agent_tui.config.tools import McpConfig
@@ -120,8 +120,7 @@ def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
 async def _models(endpoint: runtime.Endpoint, name: str) -> list[str]:
     """Return the provider's models as the backend gets them."""
     async with Net(endpoint.url, token=endpoint.token, timeout=ANSWER_SECONDS) as net:
-        answer = await net.call("GET", f"/api/providers/{quote(name, safe='')}/models")
-    return [model.id for model in read_models(answer)]
+        return await RoomsClient(net).backend.models(name)
 
 
 def _connects(provider: ProviderConfig, check: partial[Check]) -> Check:
@@ -143,8 +142,6 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
         return f"put the right key into {provider.api_key_env or where}, then agent-tui backend stop"
     if isinstance(error, Refused) and error.status == CONFLICT:
         return f"agent-tui models setup, or name a variable that holds the key: {where}.api_key_env"
-    if isinstance(error, NotFound):
-        return "agent-tui backend stop, so that the backend reads the config file again"
     return f"start it, or mend {where}.base_url"
 
 

@@ -286,6 +286,8 @@ def test_a_provider_is_judged_by_what_the_backend_says_of_it(tmp_path: Path) -> 
     assert wrong_key[1] == "          → put the right key into providers.local, then agent-tui backend stop"
     offline = asked(tmp_path, {"title": "Nobody answers"}, 502)
     assert offline[1] == "          → start it, or mend providers.local.base_url"
+    wrong_path = asked(tmp_path, {"title": "no list of models at http://127.0.0.1:1/v2"}, 404)
+    assert wrong_path[1] == "          → start it, or mend providers.local.base_url"
     no_keyring = asked(tmp_path, {"title": "this system's keyring cannot be used"}, 409)
     assert "agent-tui models setup" in no_keyring[1]
 
