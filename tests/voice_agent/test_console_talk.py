@@ -157,7 +157,7 @@ async def test_the_interrupt_key_of_a_terminal_ends_the_answer_where_its_voice_i
 ) -> None:
     async with talk(running, tmp_path, greets=False) as (peer, _agent, _path):
         typing = asyncio.create_task(peer.type("Tell me a story."))
-        await peer.until(lambda: peer.is_playing)
+        await peer.until(lambda: "upon a time" in peer.words)
         peer.interrupt()
         await typing
         (cut,) = peer.items("assistant")
