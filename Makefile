@@ -11,7 +11,7 @@ test:           ## the tests, in four minutes
 slow:           ## the tests that start or kill whole programs, or open every form and view
 	$(UV) run pytest -m slow
 
-# VOICE='not long' is what CI runs; MORE is handed on.
+# MORE is handed on. CI leaves out the long ones, and runs those marked speech beside all others.
 VOICE ?= voice or not voice
 FOLDERS = $(addprefix tests/,audio backend/voice clients/voice tui/voice voice_agent)
 voice:          ## the tests of voice: need livekit-server (LIVEKIT_SERVER or PATH) and all extras

@@ -25,7 +25,7 @@ from tests.audio.sounds import samples
 from tests.fakes.pulse import Pulse, pulse
 from tests.fakes.terminal import terminal
 
-pytestmark = pytest.mark.voice
+pytestmark = [pytest.mark.voice, pytest.mark.speech]
 
 QUIET_BLOCKS = 480 * 2  # an envelope has one number every 20 ms
 WARM_SECONDS = 5  # a null sink that was idle renders two seconds ahead at first

@@ -35,7 +35,7 @@ from tests.voice_agent.console_peer import (
     usual_voice,
 )
 
-pytestmark = [pytest.mark.voice, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.voice, pytest.mark.speech, pytest.mark.timeout(300)]
 
 QUESTION = "What rooms are running right now, and what is the first room about?"
 STORY = (
@@ -402,10 +402,7 @@ async def test_the_agent_ends_when_its_parent_or_its_terminal_has_gone(
     ("told", "words"),
     [
         ({"agent": {"stt": "deepgram:nova-3"}}, "livekit-agents[deepgram]"),
-        ({"agent": {"tts": "no such:thing"}}, "names no provider"),
         ({"agent": {"hearing": "large-v9"}}, "voice setup"),
-        ({"agent": {"voice": "xx_XX-nobody"}}, "voice setup"),
-        ({"agent": {"turn_detection": "guess"}}, "turn_detection"),
     ],
 )
 async def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, told: dict[str, Any], words: str) -> None:

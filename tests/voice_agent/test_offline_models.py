@@ -23,7 +23,7 @@ from agent_tui.voice_agent.speaking.plugin import OfflineTTS
 from agent_tui.voice_agent.speaking.voices import Voice, VoiceFailed, VoiceModel, find_voices
 from tests.voice_agent.console_peer import at_16_khz, spoken
 
-pytestmark = [pytest.mark.voice, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.voice, pytest.mark.speech, pytest.mark.timeout(120)]
 
 LONG = "This is a very long sentence without any stop " * 8
 ESPEAK = VoiceModel("espeak", "en-us")
@@ -132,3 +132,5 @@ def test_a_provider_is_a_class_of_a_plugin(tmp_path: Path, monkeypatch: pytest.M
         provider("TTS", "somebody:x")
     with pytest.raises(ConfigError, match=r"livekit-agents\[nobody\]"):
         provider("LLM", "nobody:x")
+    with pytest.raises(ConfigError, match="names no provider"):
+        provider("TTS", "no such:thing")

@@ -32,6 +32,7 @@ from tests.voice_agent.livekit_room import QUIET_SECONDS, ROOM, LiveKitServer, S
 
 pytestmark = [
     pytest.mark.voice,
+    pytest.mark.speech,
     pytest.mark.timeout(300),
     pytest.mark.skipif(
         find_server() is None, reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"

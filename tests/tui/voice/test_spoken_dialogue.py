@@ -26,6 +26,7 @@ from tests.voice_agent.console_peer import RATE, spoken, usual_voice
 
 pytestmark = [
     pytest.mark.voice,
+    pytest.mark.speech,
     pytest.mark.timeout(300),
     pytest.mark.skipif(
         find_server() is None, reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"
