@@ -47,7 +47,8 @@ class Writer:
 
     ``published`` is called in the loop after each commit with one write's frames, before that write's future
     is resolved. After a full disk or a lock held by another process it tries again, ``retry_seconds`` apart,
-    and all writes queue meanwhile; then the writes fail. One bad write never makes others fail.
+    and all writes queue meanwhile; then the writes fail, and each later one at once until one is committed:
+    nobody who waits for an answer waits twice as long. One bad write never makes others fail.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Writer:
         self._published = published
         self._now = now
         self._retry_seconds = retry_seconds
+        self._delays = iter(retry_seconds)  # that are left since the last commit
         self._queue: SimpleQueue[PendingWrite | None] = SimpleQueue()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -124,15 +126,19 @@ class Writer:
 
     def _persist(self, writes: Sequence[Write]) -> list[list[StoredFrame]]:
         """Commit, trying again as long as the obstacle may go away."""
-        for delay in self._retry_seconds:
+        while True:
             try:
-                return self._transaction(writes)
+                stored = self._transaction(writes)
             except DATABASE_ERRORS as error:
                 if not is_passing(error) or self._closing.is_set():
                     raise
+                if (delay := next(self._delays, None)) is None:
+                    raise
                 log.warning("%s; trying again in %s s", store_error(self._file, error), delay)
                 self._closing.wait(delay)
-        return self._transaction(writes)
+            else:
+                self._delays = iter(self._retry_seconds)
+                return stored
 
     def _transaction(self, writes: Sequence[Write]) -> list[list[StoredFrame]]:
         with self._engine.begin() as connection:

@@ -232,6 +232,23 @@ async def test_a_full_disk_is_an_error_and_nothing_is_half_stored(
             assert await store.append("a", [event("x" * 50_000)]) == 1
 
 
+async def test_while_a_disk_stays_full_only_the_first_write_waits_for_space(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Otherwise a call that comes meanwhile waits twice, which is longer than its client does."""
+    with disk() as space:
+        async with opened(tmp_path / "rooms.db", 0.0, 0.0) as store:
+            await made(store, "a")
+            for tries in (2, 4):
+                space.fill()
+                for _ in range(3):
+                    with pytest.raises(StoreError, match="the disk is full"):
+                        await store.append("a", [event("x" * 50_000)])
+                assert caplog.text.count("trying again") == tries
+                space.free()
+                await store.append("a", [event("x" * 50_000)])
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 async def test_when_the_writer_dies_nobody_waits_for_ever(tmp_path: Path) -> None:
     def bug() -> datetime:
