@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import groupby
 
 REPLACEMENT = "\ufffd"
 ELLIPSIS = "…"
@@ -37,6 +38,10 @@ _WITHOUT_INK = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 _EMPTY = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
+# More of what may be marks over one letter (or parts of one Hangul syllable) than any language needs.
+_MANY_MARKS = re.compile(r"(?:[^\w\s\x00-\u02ff]|[\u1160-\u11ff\ud7b0-\ud7fb]){9,}")
+_FEW_MARKS = 8
+_MARKS = frozenset(("Mn", "Mc", "Me", "Sk", "Lo"))  # Lo: of what is searched, only the parts of Hangul
 _FEW_ALIKE = 3  # this many pictures of one control character are shown as they are
 
 
@@ -77,11 +82,12 @@ def inert_line(text: str, limit: int = 200) -> str:
 def visible(text: str) -> str:
     """Return ``text`` so that nothing in it is hidden from a person who is asked to allow it: a long run of
     blanks becomes ``␣×3000``, one of empty lines ``⏎×40``, an invisible character its code point,
-    ``<U+200B>``. The result is inert, and another call does not change it.
+    ``<U+200B>``, and so do many marks over one letter. The result is inert, and another call does not change
+    it.
     """
     text = _LONG_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
     text = _EMPTY_LINES.sub(_counted_lines, text)
-    return _ODD.sub(_shown, text)
+    return _ODD.sub(_shown, _MANY_MARKS.sub(_without_marks, text))
 
 
 def visible_line(text: str, limit: int = 500) -> str:
@@ -91,12 +97,26 @@ def visible_line(text: str, limit: int = 500) -> str:
     """
     line = _SHORT_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
     line = _LINES.sub(lambda run: f"⏎×{len(run.group())}", line)
-    line = _ODD.sub(_shown, line.replace("\n", "⏎").replace("\t", "⇥"))
+    line = _MANY_MARKS.sub(_without_marks, line.replace("\n", "⏎").replace("\t", "⇥"))
+    line = _ODD.sub(_shown, line)
     return line if len(line) <= limit else f"{line[:limit]}{ELLIPSIS} ({len(text):,} characters)"
 
 
 def _counted_lines(run: re.Match[str]) -> str:
     return f"\n⏎×{run.group().count(chr(10))}\n"
+
+
+def _without_marks(match: re.Match[str]) -> str:
+    out: list[str] = []
+    for is_mark, chars in groupby(match.group(), lambda char: unicodedata.category(char) in _MARKS):
+        text = "".join(chars)
+        many = is_mark and len(text) > _FEW_MARKS
+        out += [_code_points(char, len([*same])) for char, same in groupby(text)] if many else [text]
+    return "".join(out)
+
+
+def _code_points(char: str, count: int) -> str:
+    return f"<U+{ord(char):04X}>{f'×{count}' if count > 1 else ''}"
 
 
 def _shown(match: re.Match[str]) -> str:
@@ -107,7 +127,9 @@ def _shown(match: re.Match[str]) -> str:
     picture = chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else ""
     if picture and count <= _FEW_ALIKE:
         return picture * count
-    return f"{picture or f'<U+{code:04X}>'}{f'×{count}' if count > 1 else ''}"
+    if not picture:
+        return _code_points(char, count)
+    return f"{picture}{f'×{count}' if count > 1 else ''}"
 
 
 def inert_json(text: str) -> str:

@@ -109,3 +109,24 @@ def test_what_is_visible_stays_as_it_is_and_hides_nothing(text: str) -> None:
     rest = iter(shown)
     assert all(char in rest for char in text if char.isalnum())  # in their order
     assert visible_line(visible_line(text)) == visible_line(text)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "shown"),
+    [
+        ("r" + "\u0336" * 400 + "m", "r<U+0336>×400m"),
+        ("x" + "\u0300\u0301" * 5, "x" + "<U+0300><U+0301>" * 5),
+        ("\u1100" + "\u1161" * 50, "\u1100<U+1161>×50"),
+        ("👋" + "\U0001f3fb" * 30, "👋<U+1F3FB>×30"),
+    ],
+)
+def test_letters_are_not_hidden_under_many_marks(hidden: str, shown: str) -> None:
+    assert visible(hidden) == visible_line(hidden) == visible(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["བསྒྲུབས་", "शक्ति", "e\u0301\u0302\u0303", "인이" * 9, "中。。。。。。。。。。", "─" * 20, "👋🏽😀" * 9],
+)
+def test_what_people_write_with_marks_stays(text: str) -> None:
+    assert visible(text) == visible_line(text) == text
