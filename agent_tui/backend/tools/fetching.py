@@ -135,9 +135,10 @@ def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
         raise ToolError(f"{shown}: an address holds no spaces, backslashes or control characters")
     try:
         url = base.join(text) if base is not None else httpx.URL(text)
+        host = url.host  # decoded only now
     except (httpx.InvalidURL, ValueError):
         raise ToolError(f"{shown}: is no address") from None
-    if url.scheme not in _PORTS or not url.host:
+    if url.scheme not in _PORTS or not host:
         raise ToolError(f"{shown}: only http and https addresses are fetched")
     if url.userinfo:
         raise ToolError("an address with a name or password is not fetched")

@@ -99,6 +99,7 @@ async def test_this_machine_and_its_network_are_refused_however_they_are_written
         ("file:///etc/passwd", "only http and https"),
         ("ftp://example.org/", "only http and https"),
         ("http:///path", "only http and https"),
+        ("http://xn--a/", "is no address"),
         ("//example.org/", "only http and https"),
         ("javascript:alert(1)", "only http and https"),
         ("http://user:pass@example.org/", "name or password"),
