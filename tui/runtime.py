@@ -63,7 +63,9 @@ _LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A backend as in the runtime file; trusted only when ``/health`` answers with the same ``instance``."""
+    """A backend as in the runtime file; trusted only while its process is there and ``/health`` answers with
+    the same ``instance``.
+    """
 
     url: str
     token: str = field(repr=False)
@@ -404,7 +406,13 @@ def _last_line(file: IO[bytes]) -> str:
 
 
 def _is_it(runtime: Endpoint) -> bool:
-    """Return whether the backend that wrote the runtime file answers there. Only then is the token sent."""
+    """Return whether the backend that wrote the runtime file answers there. Only then is the token sent.
+
+    Anybody on this machine may have asked a backend for its ``instance``, and listen on its port when it was
+    killed: its process has to be there, too.
+    """
+    if not _alive(runtime):
+        return False
     try:
         status, answer = _call(runtime.url, "GET", "/health", "")
     except ConnectFailed:

@@ -340,15 +340,16 @@ def test_a_backend_with_another_config_file_is_replaced_once_no_command_uses_it(
 class Stranger:
     """Another program on the port of a backend that is gone, or one that is stopping; keeps what it got."""
 
-    def __init__(self) -> None:
+    def __init__(self, instance: str = "another") -> None:
         self.received: list[bytes] = []
+        self._instance = instance
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
 
     def _serve(self) -> None:
-        body = b'{"status":"ok","version":"0.1.0","instance":"another"}'
+        body = json.dumps({"status": "ok", "version": "0.1.0", "instance": self._instance}).encode()
         head = b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
         while True:
             try:
@@ -379,6 +380,21 @@ def test_another_program_on_its_port_never_gets_the_token(data: Path) -> None:
         stranger.close()
     assert stranger.received
     assert all(b"geheim" not in request for request in stranger.received)
+
+
+def test_a_program_that_answers_for_a_killed_backend_is_not_believed(data: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    stranger = Stranger("ours")
+    try:
+        url = f"http://127.0.0.1:{stranger.port}"
+        fields = {"url": url, "port": stranger.port, "token": "geheim", "pid": ended.pid}
+        tell(data, fields | {"version": agent_tui.__version__, "instance": "ours"})
+        assert runtime.find() is None
+        assert runtime.begin().wait().url != url
+    finally:
+        stranger.close()
+    assert not any(b"geheim" in request for request in stranger.received)
 
 
 GOOD = {"url": "http://127.0.0.1:1", "token": "t", "version": "1", "pid": 1, "instance": "i"}
