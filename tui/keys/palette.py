@@ -62,7 +62,7 @@ MOVES: Final = frozenset(  # actions of any scope that only move the focus, the 
 )
 HIT: Final = "bold underline"
 MUTED: Final = "$text-muted"
-HEADING: Final = "bold"
+HEADING: Final = "bold $primary"
 _LATER: Final = {"program": 1, "composer": 2, "find": 2, "panes": 2, "reading": 2}  # groups of the help
 _SCORES: Final = {BEGINNING: 1.0, WORD: 0.9, SCATTERED: 0.5}
 _ALSO: Final = 0.85  # a match in a synonym counts less than one in the name

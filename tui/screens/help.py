@@ -29,6 +29,7 @@ CHROME_ROWS: Final = (
     6  # the dialog's own: padding, the line that is typed into, the hint, and what parts them
 )
 MUTED: Final = "$text-muted"
+HEADING: Final = "bold $primary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ def _lines(sections: Sequence[Section], width: int) -> list[Content]:
     for section in sections:
         shared = _shared_reason(section)
         title = say("help.cannot", what=section.title, reason=shared) if shared else section.title
-        heading = Content.styled(section.title, "bold") + Content.styled(title[len(section.title) :], MUTED)
+        heading = Content.assemble((section.title, HEADING), (title[len(section.title) :], MUTED))
         lines += heading.wrap(max(1, width))
         for row in section.rows:
             room = max(1, width - keys_width - KEYS_GAP)

@@ -48,7 +48,7 @@ class Board:
         )
         self._show_panel(focus)
         self._show_place()
-        self._show_card(shown)
+        self._show_card(shown, focus)
         self._lines.show_below(self._hints(focus, asks=bool(shown.asking)))
         return bool(status.pending)
 
@@ -84,13 +84,15 @@ class Board:
         fields = {"talk": self._key_now("space"), "type": self._key_now("tab")}
         self.place.update(say_keys(key, fields) if run.state.has_agent else "")
 
-    def _show_card(self, shown: texts.VoiceShown) -> None:
+    def _show_card(self, shown: texts.VoiceShown, focus: Focus) -> None:
         card = texts.card(self._run.state, shown)
         self.card.set_class(card is None, "-hidden")
         if card is None:
             return
-        pairs = ((self._key_now(key), say(what)) for key, what in card.keys)
-        keys = Content(PARTED).join([Content.assemble((key, BOLD), f" {what}") for key, what in pairs if key])
+        pairs = [(key, say(what)) for name, what in card.keys if (key := self._key_now(name))]
+        keys = Content(PARTED).join([Content.assemble((key, BOLD), f" {what}") for key, what in pairs])
+        if focus == "line" and any(len(key) == 1 for key, _ in pairs):  # there they are letters
+            keys = say_keys("voice.card.from_line", {"back": self._key_now("esc")}) + keys
         self.card.set_class(card.is_failure, "-failure")
         self.card.update(Content("\n").join(filter(None, (Content(card.text), keys))))
 

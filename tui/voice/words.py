@@ -77,6 +77,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.notice.reconnected": "reconnected – some of what was said may be missing",
     "voice.notice.failed": "{name}",
     # cards: what is wrong, and which key helps
+    "voice.card.from_line": "{back}, then ",
     "voice.card.retry": "retry",
     "voice.card.local": "local agent",
     "voice.card.text": "text only",

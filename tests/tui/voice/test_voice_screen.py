@@ -307,6 +307,8 @@ async def test_an_absent_agent_can_be_waited_for_again_or_replaced() -> None:
         assert "r retry · l local agent · t text only" in seen.now
         await seen.press("r")
         assert seen.asked == ["retry"]
+        assert "esc, then r retry · l local agent" in await seen.press("tab")  # in the line they are letters
+        assert "then r retry" not in await seen.press("escape")
         await seen.press("l")
         await seen.until(lambda: len(seen.source.opened) == 2)
         assert seen.source.opened[1].local_agent

@@ -79,7 +79,7 @@ def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> No
         return replace(rule, scope="wide")
 
     rule = asked(source, connect.chat_client, confirm)
-    print_one(f"runs without asking: all that fits {_shown(rule)}", asdict(rule), output_format)
+    print_one(f"runs without asking: all matching calls {_shown(rule)}", asdict(rule), output_format)
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> None:
