@@ -198,7 +198,7 @@ def headings(seen: Seen) -> list[str]:
 async def test_commands_stand_under_headings_until_something_is_typed(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         text = await seen.press("ctrl+p")
-        assert re.search(r"  Room\b.*\n.*  Leave the room ", text)
+        assert re.search(r"  Room\b.*\n.*  Pause or resume the room ", text)
         listed = headings(seen)
         assert listed[:3] == ["Room", "Agent", "Program"]
         assert listed[-2:] == ["Theme", "Not now"]

@@ -123,6 +123,13 @@ async def test_the_row_is_paused_and_resumed_and_a_new_one_started(tmp_path: Pat
         assert seen.client.asked == [("pause", "r1"), ("resume", "r1"), ("run", "r2")]
 
 
+async def test_the_foot_names_no_key_that_has_nothing_to_act_on(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, status="completed")) as seen:
+        assert "p pause/resume" in seen.now
+        assert " all " not in seen.now.splitlines()[-1]
+        assert "o sort" not in seen.now
+
+
 async def test_all_that_run_pause_at_once_and_only_those_go_on(tmp_path: Path) -> None:
     rooms = (room(1, status="running"), room(2, status="running"), room(3))
     async with listed(tmp_path, *rooms) as seen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from rich.cells import cell_len
@@ -220,10 +220,17 @@ def _agent_model(agent: AgentInfo) -> str:
     return "" if agent.provider_id == DEMO_PROVIDER else model_name(agent.model, agent.provider_id)
 
 
-def _all(rooms: Iterable[RoomInfo]) -> str:
-    """Return what the key for all rooms does."""
-    is_running = any(room.status == "running" and not room.archived for room in rooms)
-    return "pause_all" if is_running else "resume_all"
+def _all(rooms: Collection[RoomInfo]) -> str:
+    """Return what the key for all rooms does; "" for nothing."""
+    here = [room for room in rooms if not room.archived]
+    if any(room.status == "running" for room in here):
+        return "pause_all"
+    is_paused = any(room.status == "paused" and room.interrupted != "budget" for room in here)
+    return "resume_all" if is_paused else ""
+
+
+def _sort(rooms: Collection[RoomInfo]) -> str:
+    return "sort" if len(rooms) > 1 else ""
 
 
 ROOMS: Final = ListKind(name_of, words_of, rank_of, ROUND_CELLS, row, state_cells, preview)
@@ -236,7 +243,7 @@ HINTS: Final = (
     ListHint("rooms.pause_all", _all, 6),
     ListHint("rooms.delete", "delete", 4),
     ListHint("rooms.undo", "undo", 3),
-    ListHint("rooms.sort", "sort", 8),
+    ListHint("rooms.sort", _sort, 8),
     ListHint("rooms.archive", "archive", 9),
     ListHint("app.lists", "chats", 10),
     ListHint("app.help", "help", 2),

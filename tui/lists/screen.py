@@ -183,7 +183,8 @@ class ListScreen(Screen[None], Generic[T]):
             key = self.key_of(hint.binding_id)
             if key and not self.why(hint.binding_id):
                 word = hint.word if isinstance(hint.word, str) else hint.word(self.listing.items)
-                hints.append(Part(say(f"list.hint.{word}"), hint.rank, key))
+                if word:
+                    hints.append(Part(say(f"list.hint.{word}"), hint.rank, key))
         return hints
 
     def _invitation(self) -> Content:

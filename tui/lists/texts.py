@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -194,10 +194,10 @@ def put_away(mark: ItemMark, *, is_archived: bool) -> Piece | None:
 
 @dataclass(frozen=True, slots=True)
 class ListHint:
-    """An action of a list, and its name in the last line, which may depend on the items."""
+    """An action of a list, and its name in the last line, which may depend on the items; "" hides it."""
 
     binding_id: str
-    word: str | Callable[[Iterable[Any]], str]
+    word: str | Callable[[Collection[Any]], str]
     rank: int
 
 

@@ -115,7 +115,7 @@ def _described(conversation: ConversationInfo) -> str:
         ("budget", asking.budget(conversation)),
         ("used", asking.spent(conversation.tokens, conversation.cost)),
         ("last message", conversation.last_words),
-        ("made", ago(conversation.created_at)),
+        ("created", ago(conversation.created_at)),
         ("changed", ago(conversation.updated_at)),
     ]
     return output.table([(localised(label), text) for label, text in facts if text])

@@ -78,7 +78,7 @@ def _described(room: RoomInfo) -> str:
         ("used", asking.spent(room.tokens, room.cost)),
         ("budget", " · ".join(filter(None, (asking.budget(room), unpriced(room))))),
         ("events", count(room.last_event_id)),
-        ("made", ago(room.created_at)),
+        ("created", ago(room.created_at)),
         ("changed", ago(room.updated_at)),
     ]
     agents = [(f"{localised('agent')} {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
