@@ -534,6 +534,22 @@ async def test_a_server_that_was_found_is_set_up_with_one_key(tmp_path: Path) ->
     assert (saved.api_key, saved.api_key_env) == ("", "")
 
 
+async def test_a_provider_whose_key_was_found_in_the_environment_is_set_up_with_one_key_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "sk-in-the-environment")
+    path = tmp_path / "config.toml"
+    async with FakeModelServer() as server:
+        found = FoundModels(PRESETS["groq"], server.url, "GROQ_API_KEY")
+        async with screen(path, "it is switched off", found=found) as (pilot, shown, results):
+            assert shown.query_one(OptionList).option_count == 2
+            assert not shown.query_one(ProviderFields).region
+            await settled(pilot, "enter")
+            assert results == ["groq"]
+    saved = load(path).providers["groq"]
+    assert (saved.api_key_env, "sk-in-the" in path.read_text()) == ("GROQ_API_KEY", False)
+
+
 async def test_a_server_that_was_found_and_is_gone_gets_its_form(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     found = FoundModels(PRESETS["llamacpp"], "http://127.0.0.1:9/v1", models=2)

@@ -68,7 +68,7 @@ class SetupScreen(Dialog[str]):
         fault_of_keyring: Callable[[], str] = keyring_fault,
         found: FoundModels | None = None,
     ) -> None:
-        """``found`` fills the form at first. That of a server without a key is shown only if it fails."""
+        """``found`` fills the form, which is then shown only if it fails."""
         super().__init__()
         self._config = config
         self._client = client
@@ -82,7 +82,7 @@ class SetupScreen(Dialog[str]):
         self._telling = Static("", id="telling", markup=False)
         self._offered: tuple[str, ...] = ()
         self._fitting: list[str] = []
-        self._is_at_once = found is not None and not found.variable
+        self._is_at_once = found is not None
         self._no_keyring = ""  # why there is none
 
     def compose(self) -> ComposeResult:
