@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,7 +17,6 @@ from sqlalchemy import (
     Connection,
     Engine,
     Insert,
-    MetaData,
     Table,
     bindparam,
     column,
@@ -37,6 +36,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.util import LRUCache
 
 from agent_tui.backend.store import schema
@@ -94,11 +94,6 @@ _FOUND = text(
     "WHERE search_words MATCH :words AND conversation.desired != 'deleted' AND conversation.kind IN :kinds "
     "AND turn.status IS NOT 'superseded' ORDER BY search_words.rowid DESC LIMIT :most"
 ).bindparams(bindparam("kinds", expanding=True))
-
-
-@event.listens_for(schema.metadata, "after_create")
-def _make_search_words(_: MetaData, connection: Connection, **_options: object) -> None:
-    connection.exec_driver_sql(MAKE_SEARCH_WORDS)
 
 
 def index(connection: Connection, number: int, words: str) -> None:
@@ -340,9 +335,18 @@ def _create(connection: Connection, file: Path, head: str) -> None:
     if inspect(connection).get_table_names():
         detail = "Name another file; this one is left as it is."
         raise StoreError(f"The database {file} belongs to another program", detail)
-    schema.metadata.create_all(connection, checkfirst=False)
-    schema.version.create(connection)
+    for statement in _that_make_tables():
+        connection.exec_driver_sql(statement)
     connection.execute(insert(schema.version).values(version_num=head))
+
+
+@cache
+def _that_make_tables() -> tuple[str, ...]:
+    """Return the statements that make all tables: compiled once, which takes longer than to run them."""
+    made: list[ExecutableDDLElement] = []
+    for each in (*schema.metadata.sorted_tables, schema.version):
+        made += [CreateTable(each), *map(CreateIndex, sorted(each.indexes, key=lambda one: str(one.name)))]
+    return (*(str(one.compile(dialect=Alike())) for one in made), MAKE_SEARCH_WORDS)
 
 
 def _migrate(connection: Connection, file: Path, migrations: Path, head: str) -> None:
