@@ -11,7 +11,7 @@ from textual.content import Content
 from agent_tui.audio.sound import SoundStatus
 from tests.state.voice_talk import JOINED
 from tests.tui.looks import bold
-from tests.tui.test_home import KEY, home
+from tests.tui.one_home import KEY, home
 from tests.tui.voice.one_voice import opened as voice_opened
 from tests.tui.whole_app import opened_app
 from tui.language import LANGUAGES, speak
