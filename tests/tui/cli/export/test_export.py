@@ -92,8 +92,8 @@ def test_markdown_has_everything_in_order_with_names_rounds_and_marks() -> None:
         "\n## Round 2\n"
         "\n### Bo\n\n*failed: quota · about 12 tokens*\n\nBlack\\!\n".replace("\\!", "!")
         + "\n### You\n\n*whispered to Bo*\n\nBe kind.\n"
-        "\n### Ada\n\n*the 3 oldest messages were not sent to its model · 100 tokens read, 20 written · $0.0123 · "
-        "first word after 520 ms*\n\nFine.\n"
+        "\n### Ada\n\n*the 3 oldest messages were not sent to its model · 100 tokens read, 20 written · "
+        "$0.0123 · first word after 520 ms*\n\nFine.\n"
     )
 
 
