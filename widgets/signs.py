@@ -32,7 +32,8 @@ IMAGE: Final = "▣"  # before the words of an image
 
 # Each sign, followed by its twin.
 _PAIRS: Final = """
-    ●* ◌. ◔~ ‖" ✓+ ✗x ┄- ▸> ▾v ‹< ›> ↓v ↑^ ↳\\ ▼v ▏| ▎| ▐# ▌_ █# │| ─- ┼+ ╭+ ╮+ ╰+ ╯+ •* ◦- ·- …~ –- −- ☐o ☑x ▣#
+    ●* ◌. ◔~ ‖" ✓+ ✗x ┄- ▸> ▾v ‹< ›> ↓v ↑^ ↳\\ ▼v ▏| ▎| ▐# ▌_ █#
+    │| ─- ┼+ ╭+ ╮+ ╰+ ╯+ •* ◦- ·- …~ –- −- ☐o ☑x ▣#
 """
 _TWINS: Final = {ord(pair[0]): pair[1] for pair in _PAIRS.split()}
 
