@@ -14,7 +14,6 @@ from textual import events
 from textual.color import Color
 from textual.geometry import Region
 from textual.message import Message
-from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.model.events import AgentInfo
@@ -24,7 +23,8 @@ from tui.lists.order import age_text
 from tui.lists.texts import NO_MARK, ColumnWidths, ItemMark, Piece, form_of
 from widgets.color import ground_of, readable
 from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
-from widgets.layout import PaintedLine, strips_in
+from widgets.layout import PaintedLine
+from widgets.painted import PaintedRows
 from widgets.painter import Look, Painter
 
 CURSOR: Final = "▸ "
@@ -56,13 +56,12 @@ def agent_color(node: Widget, agent: AgentInfo, ground: Color) -> str:
     return readable(agent.color, ground_of(ground, node.app.current_theme), inert_line(agent.name))
 
 
-class RowList(Widget, Generic[T], can_focus=True):
+class RowList(PaintedRows, Generic[T], can_focus=True):
     """Draws a ``Listing`` with a cursor. The cursor stays on its item when the order changes.
 
     A change compares the visible rows and paints those that look different.
     """
 
-    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "row-list--dim",
         "row-list--failed",
@@ -106,9 +105,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         self._name_cells = self._state_cells = 0  # that the longest need, since the list has this width
         self.shape = form_of(0, listing.kind.extra_cells, has_cost=False)
         self._seen: list[_Seen[T] | None] = []
-        self._lines: list[PaintedLine] = []
         self._painters: tuple[Painter, Painter] | None = None  # for a row, and for the cursor's
-        self._painted_for = (0, 0)
         self.rows_painted = 0  # how many rows were painted: the cost of changes
 
     # --- what can be asked ---
@@ -121,11 +118,6 @@ class RowList(Widget, Generic[T], can_focus=True):
     def cursor(self) -> T | None:
         """The item under the cursor, if there is one."""
         return self._listing.get(self._cursor) if self._listing.index_of(self._cursor) is not None else None
-
-    @property
-    def texts(self) -> list[str]:
-        width, height = self.outer_size
-        return [strip.text for strip in self.render_lines(Region(0, 0, width, height))]
 
     # --- what can be done ---
 
@@ -147,13 +139,13 @@ class RowList(Widget, Generic[T], can_focus=True):
 
     def look(self) -> None:
         """Show what changed; rows that look as before cost nothing."""
-        self._keep_cursor()
         if self._painted_for != self.outer_size or not self.is_attached:
+            self._keep_cursor()
             self.refresh()
             return
-        if changed := self._paint():
-            width = self.outer_size.width
-            self.refresh(*(Region(0, y, width, 1) for y in changed))
+        width, rows = self.outer_size.width, zip(self._lines, self.repaint(), strict=True)
+        if changed := [Region(0, y, width, 1) for y, (before, now) in enumerate(rows) if before is not now]:
+            self.refresh(*changed)
 
     def _keep_cursor(self) -> None:
         """Find the item of the cursor again, or take the one that came into its place; keep it visible."""
@@ -169,34 +161,21 @@ class RowList(Widget, Generic[T], can_focus=True):
 
     # --- drawing ---
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        if not self.is_attached:
-            return [Strip.blank(crop.width)] * crop.height
-        if self._painted_for != self.outer_size or self._painters is None:
-            self._paint_anew()
-        return strips_in(crop, self.outer_size.width, self._lines, self.rich_style)
-
     def on_resize(self) -> None:
-        self._paint_anew()
-
-    def _paint_anew(self) -> None:
-        self._painters = None  # they paint as wide as the list was
-        self._name_cells = self._state_cells = 0
-        self._keep_cursor()
-        self._painted_for = self.outer_size
-        self._paint()
-
-    def render_line(self, y: int) -> Strip:
-        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+        self.repaint()
 
     def notify_style_update(self) -> None:
         """Repaint after a change of theme."""
         super().notify_style_update()
         self._painters = None
 
-    def _paint(self) -> list[int]:
-        """Paint the rows that look different from before; return their indexes."""
+    def paint(self) -> list[PaintedLine]:
+        """Return the visible rows; those that look as before are not painted again."""
+        self._keep_cursor()
         width, height = self.outer_size
+        if self._painters is not None and self._painters[0].look.width != width:
+            self._painters = None
+            self._name_cells = self._state_cells = 0
         if self._painters is None:
             self._painters = self._painter(self.rich_style), self._painter(self._cursor_style())
             self._seen = []
@@ -205,16 +184,12 @@ class RowList(Widget, Generic[T], can_focus=True):
             self.shape = shape
             self.post_message(self.Shaped())
         now = time.time()
-        before, lines = self._seen, self._lines
-        self._seen, self._lines, changed = [], [], []
-        for y in range(height):
-            seen = self._row_at(self._top + y, shape, now)
-            is_same = y < len(before) and y < len(lines) and before[y] == seen
-            self._lines.append(lines[y] if is_same else self._line(seen))
-            self._seen.append(seen)
-            if not is_same:
-                changed.append(y)
-        return changed
+        before = list(zip(self._seen, self._lines, strict=False))
+        self._seen = [self._row_at(self._top + y, shape, now) for y in range(height)]
+        return [
+            before[y][1] if y < len(before) and before[y][0] == seen else self._line(seen)
+            for y, seen in enumerate(self._seen)
+        ]
 
     def _shaped(self, width: int, height: int) -> ColumnWidths:
         """Return the columns that the rows shown, and those that were shown at this width, need."""
