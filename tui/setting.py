@@ -200,9 +200,11 @@ def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False)
         raise not_written(f"{path}: cannot be written", error) from error
 
 
-def replace_file(path: Path, content: bytes, *, is_private: bool) -> None:
-    """Write a file in one step. It gets the mode of the file it replaces; a new file, and with ``is_private``
-    any file, can be read only by its owner. Raises ``OSError``.
+def replace_file(path: Path, content: bytes, *, is_private: bool, is_durable: bool = True) -> None:
+    """Write a file in one step; if it ``is_durable``, it is on the disk when this returns.
+
+    It gets the mode of the file it replaces; a new file, and with ``is_private`` any file, can be read only
+    by its owner. Raises ``OSError``.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     keeps_mode = path.exists() and not is_private
@@ -214,7 +216,9 @@ def replace_file(path: Path, content: bytes, *, is_private: bool) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
+            if is_durable:
+                file.flush()
+                os.fsync(file.fileno())
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)

@@ -5,7 +5,6 @@ raises: what cannot be read is empty.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tui.config.file import data_path
 from tui.screens.words import say
+from tui.setting import replace_file
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -117,17 +117,11 @@ def read_json(path: Path, most: int = MAX_FILE_BYTES) -> object:
 
 def write_kept(path: Path, text: str) -> bool:
     """Write a file in one step, or take it away for an empty text; return whether that was possible."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if not text:
+        if text:
+            replace_file(path, text.encode(errors="replace"), is_private=True, is_durable=False)
+        else:
             path.unlink(missing_ok=True)
-            return True
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.unlink(missing_ok=True)  # of a process that died, whose number is ours now
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-        draft.replace(path)
     except OSError:
         return False
     return True
