@@ -400,8 +400,6 @@ class RoomPanes(Container):
 class PaneFeed:
     """Carries an agent's turns into its pane, and what people said to it. Costs what is new."""
 
-    __slots__ = ("_generation", "_given", "_seen", "_state", "_transcript", "_turns")
-
     def __init__(self, transcript: Transcript, state: ConversationState) -> None:
         self._transcript = transcript
         self._state = state
@@ -456,8 +454,6 @@ class PaneFeed:
 
 class TokenRate:
     """Tokens per second over the last three seconds, and since when there are none, by the caller's clock."""
-
-    __slots__ = ("_received", "_samples", "_since", "_thinks", "rate", "tokens")
 
     def __init__(self) -> None:
         self.tokens = 0
