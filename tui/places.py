@@ -43,7 +43,7 @@ from tui.presence import Presence
 from tui.request import ScreenRequest
 from tui.room.first import first_room
 from tui.room.screen import RoomScreen
-from tui.screens.dialog import QuestionScreen, QuitScreen
+from tui.screens.dialog import QuestionScreen, QuitScreen, ask_first
 from tui.screens.help import HelpScreen
 from tui.screens.localised import localised
 from tui.screens.theme_picker import ThemeChoice
@@ -358,15 +358,10 @@ class Places:
         if isinstance(self._app.screen, QuestionScreen):
             self._app.screen.action_answer(is_sure)
             return
-
-        def answered(is_wanted: bool | None) -> None:
-            if is_wanted:
-                self._app.exit(DONE)
-
         key = "chat.quit" if self._request.embedded else "chat.quit.served"
         if self.chat_link.is_agent:
             key = "chat.quit.agent"
-        self._app.push_screen(QuestionScreen(say(key)), answered)
+        ask_first(self._app, say(key), partial(self._app.exit, DONE))
 
     def _run(self, group: str, work: Coroutine[Any, Any, None]) -> None:
         self._app.run_worker(work, group=group, exclusive=True)

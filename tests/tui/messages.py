@@ -16,7 +16,6 @@ from babel.messages.pofile import read_po, write_po
 from tests.tui.raised import raised
 from tui.cli import pages
 from tui.cli.declared import COMMANDS
-from tui.forms.setup_words import WORDS
 from tui.keys.keymap import catalogue
 from tui.language import CLI, DOMAIN, FOLDER, KEY, LANGUAGES, WIDGET
 from tui.screens.localised import BELOW, PATTERNS
@@ -44,10 +43,9 @@ def texts() -> list[Text]:
 
 
 def _of_screens() -> Iterator[Text]:
-    table = ENGLISH | {f"setup.{key}": text for key, text in WORDS.items()}
-    for key, text in table.items():
+    for key, text in ENGLISH.items():
         if not key.endswith(".one"):
-            one = table.get(f"{key}.one", "")
+            one = ENGLISH.get(f"{key}.one", "")
             yield Text(key, one or text, text if one else "")
 
 

@@ -17,7 +17,6 @@ from tests.tui.chat_views import asks, in_a_chat, talk
 from tests.tui.debate import first_round, second_round
 from tests.tui.watched import Watched
 from tests.tui.whole_app import opened_app
-from tui.forms.setup_words import WORDS
 from tui.screens.toasts import free_row
 from tui.screens.words import ENGLISH
 from widgets.transcript.transcript import Transcript
@@ -34,9 +33,7 @@ def told_in(path: Path) -> Iterator[str]:
             if is_list or does.endswith((".notify", "host.tell", "host.warn")):
                 said = [one for one in ast.walk(node) if isinstance(one, ast.Call) and one is not node]
                 yield from (
-                    ast.unparse(one.args[0])
-                    for one in said
-                    if ast.unparse(one.func) in ("say", "say_count", "word")
+                    ast.unparse(one.args[0]) for one in said if ast.unparse(one.func) in ("say", "say_count")
                 )
 
 
@@ -46,7 +43,7 @@ def test_all_that_is_told_in_passing_begins_with_a_small_letter() -> None:
     assert len(patterns) > 25
     keys = {
         key: text
-        for key, text in (ENGLISH | WORDS).items()
+        for key, text in ENGLISH.items()
         for pattern in patterns
         if re.fullmatch(re.sub(r"\\\{.*?\\\}", "[a-z_]+", re.escape(pattern.strip("f'\""))), key)
     }

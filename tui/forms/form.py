@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
 from tui.forms.fields import Field, FormPart, wrong
-from tui.screens.dialog import QuestionScreen
+from tui.screens.dialog import ask_first
 from tui.screens.words import say
 from widgets.composer import Composer
 
@@ -106,12 +106,7 @@ class Form(VerticalScroll, can_focus=False):
     def leave(self) -> None:
         """Close the dialog without a result; ask first if something was changed."""
         dialog = self.screen
-        if not self.is_changed:
+        if self.is_changed:
+            ask_first(self.app, say("form.give_up"), dialog.dismiss, dialog)
+        else:
             dialog.dismiss()
-            return
-
-        def answered(is_yes: bool | None) -> None:
-            if is_yes:
-                dialog.dismiss()
-
-        self.app.push_screen(QuestionScreen(say("form.give_up"), dialog), answered)

@@ -18,8 +18,8 @@ from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.presets import PRESETS, Preset, name_at, preset_of
 from tui.forms.fields import Choice, Field, Line
 from tui.forms.setup_kept import KeptProvider, WantedProvider, configured, limit_of
-from tui.forms.setup_words import word
 from tui.found import FoundModels
+from tui.screens.words import say
 
 OPENAI: Final = PRESETS["openai"]
 LINES: Final = ("address", "key", "variable", "name", "limit", "timeout")
@@ -47,15 +47,15 @@ class ProviderFields(VerticalGroup):
         self._has_keyring: bool | None = None  # unknown
         self.kept: KeptProvider | None = None  # the provider that is being changed; ``None``: a new one
         kinds = [(preset.id, _called(preset)) for preset in PRESETS.values()]
-        self._which = Choice([("", word("which.new"))], "", id="which")
+        self._which = Choice([("", say("setup.which.new"))], "", id="which")
         self._kind = Choice(kinds, OPENAI.id, id="kind")
         self._lines = {name: self._line(name) for name in LINES}
         self._lines["key"].password = True
         inner: dict[str, Choice | Line] = {"which": self._which, "kind": self._kind, **self._lines}
-        self._fields = {name: Field(name, word(name), widget) for name, widget in inner.items()}
+        self._fields = {name: Field(name, say(f"setup.{name}"), widget) for name, widget in inner.items()}
 
     def _line(self, name: str) -> Line:
-        placeholder = word(f"{name}.hint") if name in HINTED else ""
+        placeholder = say(f"setup.{name}.hint") if name in HINTED else ""
         return Line(self._usual.get(name, ""), placeholder=placeholder, id=name)
 
     def compose(self) -> ComposeResult:
@@ -76,8 +76,8 @@ class ProviderFields(VerticalGroup):
         """Offer the configured providers, if there are any."""
         self._configured = configured(self._config)
         self._fields["which"].display = bool(self._configured)
-        named = [(name, word("which.change", name=name)) for name in self._configured]
-        self._which.offer([("", word("which.new")), *named])
+        named = [(name, say("setup.which.change", name=name)) for name in self._configured]
+        self._which.offer([("", say("setup.which.new")), *named])
 
     def value(self, name: str) -> str:
         return self._fields[name].value.strip()
@@ -122,7 +122,9 @@ class ProviderFields(VerticalGroup):
         """Say in the key's line where keys are kept, once that is known."""
         is_kept = self.kept is not None and self.kept.has_key
         hint = "key.kept" if is_kept else "key.hint" if self._has_keyring else "key.hint.file"
-        self._lines["key"].placeholder = word(hint) if is_kept or self._has_keyring is not None else ""
+        self._lines["key"].placeholder = (
+            say(f"setup.{hint}") if is_kept or self._has_keyring is not None else ""
+        )
 
     @property
     def usually_has_key(self) -> bool:
@@ -188,21 +190,21 @@ class ProviderFields(VerticalGroup):
     def _problems(self) -> Iterator[tuple[str, str]]:
         name, variable = self.value("name"), self.value("variable")
         if not self.value("address").startswith(("http://", "https://")):
-            yield "address", word("wrong_address")
+            yield "address", say("setup.wrong_address")
         if variable and not _VARIABLE.fullmatch(variable):
-            yield "variable", word("wrong_variable")
+            yield "variable", say("setup.wrong_variable")
         elif variable and self.value("key"):
-            yield "variable", word("two_keys")
+            yield "variable", say("setup.two_keys")
         if self._seconds is None:
-            yield "timeout", word("wrong_timeout")
+            yield "timeout", say("setup.wrong_timeout")
         if limit_of(self.value("limit")) is None:
-            yield "limit", word("wrong_limit")
+            yield "limit", say("setup.wrong_limit")
         if self.kept is not None:
             return  # it has its name
         if not _NAME.fullmatch(name):
-            yield "name", word("no_name")
+            yield "name", say("setup.no_name")
         elif name in self._taken():
-            yield "name", word("taken", name=name)
+            yield "name", say("setup.taken", name=name)
 
     @property
     def _seconds(self) -> float | None:
@@ -242,5 +244,5 @@ class ProviderFields(VerticalGroup):
 def _called(preset: Preset) -> str:
     """Return the name of a preset: its own, except for kinds that can be at several places."""
     if preset.id in ("openai", "ollama"):
-        return word(f"kind.{preset.id}")
-    return word("kind.here", name=preset.label) if preset.port else preset.label
+        return say(f"setup.kind.{preset.id}")
+    return say("setup.kind.here", name=preset.label) if preset.port else preset.label

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -20,18 +21,18 @@ from textual.widgets import Input, Static
 
 from agent_tui.config.keys import keyring_fault
 from agent_tui.config.presets import is_for_words
-from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, TransportError
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line
 from tui.forms.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.forms.provider_fields import ProviderFields
 from tui.forms.setup_kept import KeptProvider, keep, remove
-from tui.forms.setup_words import models_found, told, word
 from tui.found import FoundModels
 from tui.live.key_hints import PARTED, Hints, key_of, with_keys
-from tui.screens.dialog import Dialog, QuestionScreen
+from tui.screens.dialog import Dialog, ask_first
 from tui.screens.line_and_list import LineAndList
 from tui.screens.localised import localised
+from tui.screens.words import say, say_count
 from widgets.signs import FAILED
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class SetupScreen(Dialog[str]):
         self._fault_of_keyring = fault_of_keyring
         self._fields = ProviderFields(config, found)
         self._form = Form(self._fields)
-        line = Line("", placeholder=word("filter"), id="filter")
+        line = Line("", placeholder=say("setup.filter"), id="filter")
         self._models = LineAndList(line, "", note_first=True)
         self._heading = Static("", id="heading", markup=False)
         self._choosing = Vertical(self._heading, self._models, id="choosing")
@@ -87,11 +88,11 @@ class SetupScreen(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="setup"):
-            yield Static(word("title"), classes="title", markup=False)
+            yield Static(say("setup.title"), classes="title", markup=False)
             yield self._form
             yield self._choosing
             yield self._telling
-            yield Hints(word("hint"))
+            yield Hints(say("setup.hint"))
 
     def on_mount(self) -> None:
         self._choosing.display = False
@@ -113,7 +114,7 @@ class SetupScreen(Dialog[str]):
         """Return where a key is kept without a keyring; "" if there is one, or no key."""
         if not self._no_keyring or not self._fields.usually_has_key:
             return ""
-        return word("key.no_keyring", why=localised(self._no_keyring), path=self._path())
+        return say("setup.key.no_keyring", why=localised(self._no_keyring), path=self._path())
 
     # --- what is typed ---------------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class SetupScreen(Dialog[str]):
 
     def _hint(self) -> None:
         form = ("hint.kept" if self._fields.kept else "hint") if self._form.display else "testing.hint"
-        self.query_one(Hints).tell(word("models.hint" if self._choosing.display else form))
+        self.query_one(Hints).tell(say(f"setup.{'models.hint' if self._choosing.display else form}"))
 
     def action_save(self) -> None:
         if self._is_sound():
@@ -146,7 +147,7 @@ class SetupScreen(Dialog[str]):
         """Stop a test; else go back from the models to the form, or to the screen below."""
         if self._stop_test():
             if not self._choosing.display:
-                self._show_form(word("stopped"))
+                self._show_form(say("setup.stopped"))
         elif self._choosing.display and not self._is_at_once:
             self._show_form()
         else:
@@ -162,23 +163,23 @@ class SetupScreen(Dialog[str]):
 
     @work(group=TEST, exclusive=True)
     async def _test(self) -> None:
-        self._tell(word("testing", address=self._fields.value("address")))
+        self._tell(say("setup.testing", address=self._fields.value("address")))
         try:
             found = await (await self._client()).backend.test_provider(**await self._asked())
         except NotFound as error:  # many gateways have no list
-            self._choose((), word("models.unlisted", error=told(error).rstrip(".?")))
+            self._choose((), say("setup.models.unlisted", error=told(error).rstrip(".?")))
             return
         except AgentTuiError as error:
             self._show_form(told(error), is_wrong=True)
             return
         if not found.models:
-            self._show_form(with_keys(self, word("models.none")), is_wrong=True)
+            self._show_form(with_keys(self, say("setup.models.none")), is_wrong=True)
             return
-        self._choose(found.models, models_found(len(found.models)))
+        self._choose(found.models, say_count("setup.models", len(found.models)))
 
     @work(group=TEST, exclusive=True)
     async def _try_model(self, model: str) -> None:
-        self._tell(word("trying", model=model))
+        self._tell(say("setup.trying", model=model))
         try:
             found = await (await self._client()).backend.test_provider(**await self._asked(), model=model)
         except AgentTuiError as error:
@@ -192,7 +193,7 @@ class SetupScreen(Dialog[str]):
         for worker in asking:
             worker.cancel()
         if asking:
-            self._tell(word("stopped"))
+            self._tell(say("setup.stopped"))
         return bool(asking)
 
     async def _asked(self) -> dict[str, str]:
@@ -214,7 +215,7 @@ class SetupScreen(Dialog[str]):
         self._offered = offered
         self._tell("")
         self._heading.update(inert_line(heading, MAX_COMPLAINT_CHARACTERS))
-        self._models.line.placeholder = word("filter" if offered else "filter.unlisted")
+        self._models.line.placeholder = say("setup.filter" if offered else "setup.filter.unlisted")
         self._form.display = False
         self._choosing.display = True
         self._hint()
@@ -262,11 +263,11 @@ class SetupScreen(Dialog[str]):
             self._tell(str(error), is_wrong=True)
             return
         kept = self._fields.kept
-        told = [word(said, name=wanted.name, path=self._path())]
+        told = [say(f"setup.{said}", name=wanted.name, path=self._path())]
         if not (model or (kept is not None and kept.model)):
             press = key_of(self, "app.setup") or "agent-tui models setup"
             lacks = "saved.no_model.openai" if wanted.kind == "openai" else "saved.no_model"
-            told.append(word(lacks, press=press))
+            told.append(say(f"setup.{lacks}", press=press))
         self.app.notify(PARTED.join(told), markup=False)
         self.dismiss(wanted.name)
 
@@ -274,15 +275,10 @@ class SetupScreen(Dialog[str]):
         """Remove the shown provider from the config file, after a question."""
         kept = self._fields.kept
         if kept is None or self._choosing.display:
-            self._tell(word("remove.none"))
+            self._tell(say("setup.remove.none"))
             return
-
-        def answered(is_yes: bool | None) -> None:
-            if is_yes:
-                self._remove(kept)
-
-        question = word("remove.question", name=inert_line(kept.name, MAX_NAME_CHARACTERS))
-        self.app.push_screen(QuestionScreen(question), answered)
+        question = say("setup.remove.question", name=inert_line(kept.name, MAX_NAME_CHARACTERS))
+        ask_first(self.app, question, partial(self._remove, kept))
 
     @work(group="keep", exclusive=True)
     async def _remove(self, kept: KeptProvider) -> None:
@@ -293,7 +289,7 @@ class SetupScreen(Dialog[str]):
             return
         self._fields.forget_removed()
         self.begin_anew()
-        self._tell(word("removed", name=kept.name, path=self._path()))
+        self._tell(say("setup.removed", name=kept.name, path=self._path()))
 
     # --- the rest --------------------------------------------------------------------------------------
 
@@ -305,3 +301,8 @@ class SetupScreen(Dialog[str]):
         self._telling.update(Content.assemble(f"{FAILED} " if is_wrong and text else "", words))
         self._telling.set_class(bool(text), "-shown")
         self._telling.set_class(is_wrong, "-wrong")
+
+
+def told(error: AgentTuiError) -> str:
+    """Return the provider's error; that it came through our backend as a 502 is left out."""
+    return localised(error.detail if isinstance(error, TransportError) and error.detail else error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.cells import cell_len
@@ -16,7 +17,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line, visible_line
 from tui.forms.fields import VimList
 from tui.live.key_hints import Hints
-from tui.screens.dialog import QuestionScreen
+from tui.screens.dialog import ask_first
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -89,22 +90,14 @@ class SuspendedRules(Widget):
             return
         reach = say("rules.here" if rule.conversation_id else "rules.everywhere")
         question = say(f"rules.{what}", pattern=pattern, reach=reach)
-
-        def answered(is_yes: bool | None) -> None:
-            if is_yes:
-                self._change(what, rule)
-
-        self.app.push_screen(QuestionScreen(question), answered)
+        ask_first(self.app, question, partial(self._change, what, rule))
 
     @work(group="change")
     async def _change(self, what: str, rule: ToolRule) -> None:
         try:
             client = await self._link.client()
-            await (
-                client.backend.confirm_rule(rule.id)
-                if what == "confirm"
-                else client.backend.drop_rule(rule.id)
-            )
+            backend = client.backend
+            await (backend.confirm_rule if what == "confirm" else backend.drop_rule)(rule.id)
         except AgentTuiError as error:
             self.app.notify(inert_line(str(error), MAX_ERROR_CHARACTERS), severity="error", markup=False)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from textual import work
@@ -22,7 +23,7 @@ from tui.live import signs
 from tui.live.key_hints import key_of
 from tui.live.opened import OpenConversation
 from tui.live.pager import WHOLE, PagerScreen
-from tui.screens.dialog import QuestionScreen
+from tui.screens.dialog import ask_first
 from tui.screens.localised import localised
 from tui.screens.words import count, list_of, say
 from widgets.status_line import Part, StatusLine
@@ -189,15 +190,9 @@ class ChangesScreen(ModalScreen[None]):
 
     def action_undo_answer(self) -> None:
         """Restore all files as they were before the answer, after a question."""
-        if not (left := self._left):
-            return
-        question = say("changes.sure", count=count(len(left)))
-
-        def answered(is_yes: bool | None) -> None:
-            if is_yes:
-                self._undo(left[0].message_id)
-
-        self.app.push_screen(QuestionScreen(question), answered)
+        if left := self._left:
+            question = say("changes.sure", count=count(len(left)))
+            ask_first(self.app, question, partial(self._undo, left[0].message_id))
 
     @work(group="undo")
     async def _undo(self, message_id: str, step_id: str = "") -> None:

@@ -19,7 +19,7 @@ from tui.room.open_room import OpenRoom
 from tui.room.queue import QueueScreen
 from tui.room.running import RoomRun
 from tui.room.settings import SettingsScreen
-from tui.screens.dialog import QuestionScreen
+from tui.screens.dialog import ask_first
 from tui.screens.words import count, say
 
 if TYPE_CHECKING:
@@ -79,15 +79,14 @@ class PaneActs:
             host.tell(reason or say("help.why.not_now"))
             return
 
-        def answered(is_yes: bool | None) -> None:
-            if is_yes:
-                host.run("act", self._do(act, agent))
+        def do() -> None:
+            host.run("act", self._do(act, agent))
 
         resumes = act in ("retry", "continue") and room.state.room.status == "paused"
         if resumes and len(room.state.agents) > 1:
-            host.open(QuestionScreen(say("room.resumes")), answered)
+            ask_first(host.screen.app, say("room.resumes"), do)
         else:
-            answered(True)
+            do()
 
     async def _do(self, act: Act, agent: Agent) -> None:
         """Act on an agent; say that the rest of its turn comes, until it begins."""

@@ -13,7 +13,7 @@ from agent_tui.model.errors import AgentTuiError, NotOffered
 from tui.keys.first_letter import moves
 from tui.room import texts
 from tui.room.open_room import OpenRoom
-from tui.screens.dialog import QuestionScreen, QuitAnswer, QuitScreen
+from tui.screens.dialog import QuitAnswer, QuitScreen, ask_first
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class RoomRun:
             case "paused" | "error":
                 self._begin("resuming")
             case "completed" if self._room.host.allows(self._room.why_no_round):
-                self._room.host.open(QuestionScreen(say("room.add_round")), self._add_a_round)
+                ask_first(self._room.host.screen.app, say("room.add_round"), partial(self._begin, "resuming"))
             case "completed":
                 pass  # it was said why not
             case _:
@@ -80,10 +80,6 @@ class RoomRun:
     def cannot_wait(self, action: str) -> bool:
         """Whether an action runs even if its letter begins a text: a pause does, which costs nothing."""
         return moves(action) or (action == "pause_or_resume" and self._room.state.room.status == "running")
-
-    def _add_a_round(self, is_wanted: bool | None) -> None:
-        if is_wanted:
-            self._begin("resuming")
 
     def begin_here(self) -> None:
         self.asked = texts.PendingRequests("starting")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Final, Literal
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -89,6 +90,18 @@ class QuestionScreen(Dialog[bool]):
 
     def action_answer(self, is_yes: bool) -> None:
         self.dismiss(is_yes)
+
+
+def ask_first(
+    app: App[Any], question: str, act: Callable[[], object], about: Screen[Any] | None = None
+) -> None:
+    """Ask a question, as ``QuestionScreen`` does, and call ``act`` if the answer is yes."""
+
+    def answered(is_yes: bool | None) -> None:
+        if is_yes:
+            act()
+
+    app.push_screen(QuestionScreen(question, about), answered)
 
 
 class RenameScreen(Dialog[str]):

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tui.chat.words import CHAT
+from tui.forms.setup_words import SETUP
 from tui.home.words import HOME
 from tui.keys.words import ALSO
 from tui.language import LanguageTexts, translated, translated_count
@@ -574,6 +575,7 @@ ENGLISH: Final[dict[str, str]] = {
     "agent_form.no_name": "an agent needs a name",
     "agent_form.hint": "enter save · {composer.new_line} new line · tab next"
     " · {form.pick} models, colours · {agent_form.back} back · {app.help.anywhere} help",
+    **SETUP,
 }
 
 
