@@ -16,7 +16,7 @@ from textual.app import SuspendNotSupported
 from agent_tui.model.inert import inert, inert_line
 from tui.chat.composer import ChatComposer
 from tui.live.host import Host
-from tui.screens.choose import Candidate, Candidates, ChooseScreen
+from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.words import say
 
 MAX_WORDS: Final = 300
@@ -25,14 +25,12 @@ MAX_WORDS: Final = 300
 def search_past(composer: ChatComposer, host: Host) -> None:
     """Search earlier questions, and write one again."""
 
-    async def past() -> Candidates:
-        return [Candidate(text, inert_line(text, MAX_WORDS)) for text in reversed(composer.line.past)]
-
     def chosen(text: str | None) -> None:
         if text is not None:
             composer.line.put(text)
             composer.open()
 
+    past = [Candidate(text, inert_line(text, MAX_WORDS)) for text in reversed(composer.line.past)]
     host.open(ChooseScreen(say("chat.history"), past, ""), chosen)
 
 

@@ -58,13 +58,9 @@ class AgentFormScreen(Dialog[AgentInfo | None]):
 
     def on_picking_asked(self, event: Picking.Asked) -> None:
         event.stop()
-        title, now = say("agent_form.colors"), event.line.value
-        pick_for(event.line, ChooseScreen(title, self._colors, now))
-
-    async def _colors(self) -> list[Candidate]:
         own = PALETTE if self.app.current_theme.dark else PALETTE_ON_LIGHT
-        colors = [Candidate(color, color, color) for color in own]
-        return [Candidate("", say("agent_form.color.default")), *colors]
+        colors = [Candidate("", say("agent_form.color.default")), *(Candidate(one, one, one) for one in own)]
+        pick_for(event.line, ChooseScreen(say("agent_form.colors"), colors, event.line.value))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "color":

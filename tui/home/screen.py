@@ -322,15 +322,12 @@ class HomeScreen(Screen[None]):
             self._let_choose(found)
 
     def _let_choose(self, found: list[FoundModels]) -> None:
-        async def load() -> list[Candidate]:
-            return [Candidate(str(number), one.text) for number, one in enumerate(found)]
-
         def chosen(value: str | None) -> None:
             if value is not None:
                 self._ways.set_up(found[int(value)])
 
-        title = say("home.found.title")
-        self.app.push_screen(ChooseScreen(title, load, ""), chosen)
+        offered = [Candidate(str(number), one.text) for number, one in enumerate(found)]
+        self.app.push_screen(ChooseScreen(say("home.found.title"), offered, ""), chosen)
 
     @property
     def is_unreachable(self) -> bool:

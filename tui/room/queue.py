@@ -76,14 +76,11 @@ class QueueScreen(Dialog[None]):
             for label, agent_id in labels_of(self._state).items()
         ]
 
-        async def known() -> list[Candidate]:
-            return people
-
         def address(to: str | None) -> None:
             if to is not None and to != self._to_of(chosen):
                 self._do(chosen, lambda client: client.change_queued(self._room.id, chosen, to=to))
 
-        asking = ChooseScreen(say("queue.to"), known, self._to_of(chosen))
+        asking = ChooseScreen(say("queue.to"), people, self._to_of(chosen))
         self.app.push_screen(asking, address)
 
     def _to_of(self, message_id: str) -> str:

@@ -38,22 +38,21 @@ class Candidate:
 
 
 Candidates = Sequence[Candidate]
+Load = Callable[[], Awaitable[Candidates]]
 
 
 class ChooseScreen(Dialog[str | None]):
-    """Closes with a value, or with ``None``. ``load`` returns the candidates, or says why there are none;
-    with ``may_type`` the text of the filter can be the result.
+    """Closes with a value, or with ``None``. What is ``offered`` are candidates, or what returns them or says
+    why there are none. With ``may_type`` the text of the filter can be the result.
     """
 
     CSS_PATH = "room_dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = keys_of("choose", "Back, nothing changed")
 
-    def __init__(
-        self, title: str, load: Callable[[], Awaitable[Candidates]], value: str, *, may_type: bool = False
-    ) -> None:
+    def __init__(self, title: str, offered: Candidates | Load, value: str, *, may_type: bool = False) -> None:
         super().__init__()
         self._title = title
-        self._load = load
+        self._offered = offered
         self._value = value
         self._may_type = may_type
         hint = say("choose.filter.free" if may_type else "choose.filter")
@@ -71,8 +70,9 @@ class ChooseScreen(Dialog[str | None]):
 
     @work(group="candidates", exclusive=True)
     async def _look_for_candidates(self) -> None:
+        offered = self._offered
         try:
-            self._known = await self._load()
+            self._known = await offered() if callable(offered) else offered
         except AgentTuiError as error:
             self._list(wrong(localised(error), MAX_LINE_CHARACTERS))
         else:
