@@ -35,8 +35,8 @@ from tui.keys.keymap import resolve
 from tui.keys.names import shown_all
 from tui.keys.palette import Palette
 from tui.link import ChatLink, RoomLink
+from tui.lists.acts import Deletions
 from tui.lists.chats import ConversationsScreen
-from tui.lists.deleting import Deletions
 from tui.lists.rooms import RoomsScreen
 from tui.lists.search import SearchScreen
 from tui.presence import Presence

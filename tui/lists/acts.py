@@ -1,15 +1,13 @@
-"""What a list knows about its server: the items, the state of the connection, what cannot be done, and the
-changes that were asked for and are not confirmed yet.
-"""
+"""What a list knows about its server, the changes that were asked for, and the deletions to come."""
 
 from __future__ import annotations
 
 from asyncio import TaskGroup
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Final, Generic
 
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.model.events import LinkChanged
 from agent_tui.model.inert import inert_line
 from tui.link import C, Link
@@ -17,7 +15,7 @@ from tui.lists.feed import ListFeed, ListSeen
 from tui.lists.listing import Listing, T
 from tui.lists.texts import ItemMark
 from tui.screens.localised import localised
-from tui.screens.words import say
+from tui.screens.words import count, say
 
 MAX_ERROR_CHARACTERS: Final = 300
 
@@ -157,3 +155,45 @@ class ListActs(Generic[C, T]):
         name = self._listing.kind.name_of(item) + say("between.detail") if item is not None else ""
         self._tell(name + line, is_bad)
         self._changed()
+
+
+class Deletions:
+    """What is going to be deleted on one server. The server is told only when the program is left normally;
+    after a crash everything is still there. All lists of one kind share one object.
+    """
+
+    def __init__(self, link: Link[Any]) -> None:
+        self._link = link
+        self.resting: set[str] = set()  # what was stopped only for that, and goes on when it is undone
+        self._marked: dict[str, None] = {}  # newest last
+
+    def __len__(self) -> int:
+        return len(self._marked)
+
+    def __contains__(self, item_id: str) -> bool:
+        return item_id in self._marked
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._marked)
+
+    def add(self, item_id: str) -> None:
+        """Delete an item when the program is left."""
+        self._marked[item_id] = None
+
+    def undo(self) -> str:
+        """Keep the item that was deleted last; return its id, "" if there was none."""
+        return self._marked.popitem()[0] if self._marked else ""
+
+    async def settle(self) -> str:
+        """Delete everything now, since the program is left; return what went wrong, as a line, or ""."""
+        failed, reason = 0, ""
+        while self._marked:
+            item_id = next(iter(self._marked))
+            try:
+                await (await self._link.client()).delete(item_id)
+            except NotFound:
+                pass  # another client deleted it
+            except AgentTuiError as error:
+                failed, reason = failed + 1, localised(inert_line(str(error), MAX_ERROR_CHARACTERS))
+            self._marked.pop(item_id, None)
+        return say("list.not_deleted", count=count(failed), reason=reason) if failed else ""

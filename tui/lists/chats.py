@@ -15,9 +15,8 @@ from agent_tui.model.events import ConversationInfo
 from tui.chat.first import NEW
 from tui.forms.chat import ConversationForm
 from tui.link import ChatLink
-from tui.lists.acts import ListActs
+from tui.lists.acts import Deletions, ListActs
 from tui.lists.chats_texts import CHATS, HINTS
-from tui.lists.deleting import Deletions
 from tui.lists.feed import ConversationsFeed
 from tui.lists.listing import Listing
 from tui.lists.screen import ListScreen, keys_of

@@ -12,7 +12,7 @@ from agent_tui.clients.records import Hit
 from agent_tui.model.events import RoomInfo
 from tui.forms.new_room import MadeRoom, NewRoomScreen
 from tui.link import RoomLink
-from tui.lists.deleting import Deletions
+from tui.lists.acts import Deletions
 from tui.lists.feed import RoomsFeed
 from tui.lists.listing import Listing
 from tui.lists.rooms_acts import RoomListActs

@@ -18,9 +18,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.link import Link
-from tui.lists.acts import ListActs
+from tui.lists.acts import Deletions, ListActs
 from tui.lists.board import FilterBar, ListBody, SetupOffer, server_state
-from tui.lists.deleting import Deletions
 from tui.lists.listing import SORT_KEYS, Listing, T
 from tui.lists.row_list import RowList
 from tui.lists.texts import ItemMark, ListHint
