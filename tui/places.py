@@ -156,11 +156,7 @@ class Places:
 
     def show_rooms(self, rooms: Iterable[RoomInfo] = ()) -> None:
         """Show the list of rooms; ``rooms`` are those known already."""
-        self._show_list(RoomsScreen(self.link, rooms, self._deletions[0]))
-
-    def _show_list(self, screen: RoomsScreen | ConversationsScreen) -> None:
-        screen.key_of = self.key_names
-        self._app.push_screen(screen)
+        self._app.push_screen(RoomsScreen(self.link, rooms, self._deletions[0]))
 
     def open_room(
         self, room_id: str, message_id: str = "", *, start: bool = False, known: RoomInfo | None = None
@@ -219,7 +215,7 @@ class Places:
 
     def show_chats(self) -> None:
         """Show the list of chats."""
-        self._show_list(ConversationsScreen(self.chat_link, deletions=self._deletions[1]))
+        self._app.push_screen(ConversationsScreen(self.chat_link, self._deletions[1]))
 
     def leave_chat(self) -> None:
         """Go back to the list of chats, at the row it was left at, or to the room that is below."""

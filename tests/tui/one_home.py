@@ -99,7 +99,6 @@ async def home(
             home = places.home
             ways = Ways(places.is_deleted, find, home.open, home.ask, places.set_up)
             screen = HomeScreen(*links, ways)
-            screen.key_of = app.places.key_names
             await app.push_screen(screen)
         await seen.text()
         yield seen

@@ -24,7 +24,6 @@ async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> N
         link = FakeLink()
         link.calls = cast("Any", seen.client)
         screen = RoomsScreen(cast("RoomLink", link))
-        screen.key_of = seen.app.places.key_names
         seen.client.known_providers = [ProviderInfo("demo", "demo", "demo", "demo")]
         await seen.app.push_screen(screen)
         offer = screen.query_one(SetupOffer)

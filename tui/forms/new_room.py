@@ -24,26 +24,26 @@ from tui.forms.tool_list import RoomTools
 from tui.forms.values import setting_field
 from tui.language import short_language
 from tui.link import RoomLink
-from tui.live.key_hints import key_of
+from tui.live.key_hints import hints_of
 from tui.screens.dialog import Dialog
 from tui.screens.localised import localised
 from tui.screens.words import list_of, say
-from widgets.status_line import Part, StatusLine
+from widgets.status_line import StatusLine
 
-SHORT_HINTS: Final = (  # key or id of a binding, word, rank
-    ("enter", "start", 0),
-    ("new.more", "more", 0),
-    ("new.create", "create", 1),
-    ("new.back", "back", 0),
-    ("app.help.anywhere", "help", 2),
+SHORT_HINTS: Final = (  # as for ``hints_of``
+    ("enter", "new.hint.start", 0),
+    ("new.more", "new.hint.more", 0),
+    ("new.create", "new.hint.create", 1),
+    ("new.back", "new.hint.back", 0),
+    ("app.help.anywhere", "new.hint.help", 2),
 )
 HINTS: Final = (
-    ("tab", "next", 2),
-    ("form.mark", "choose", 3),
-    ("new.create", "create", 0),
-    ("new.start", "start", 1),
-    ("new.back", "back", 0),
-    ("app.help.anywhere", "help", 0),
+    ("tab", "new.hint.next", 2),
+    ("form.mark", "new.hint.choose", 3),
+    ("new.create", "new.hint.create", 0),
+    ("new.start", "new.hint.start", 1),
+    ("new.back", "new.hint.back", 0),
+    ("app.help.anywhere", "new.hint.help", 0),
 )
 
 
@@ -105,10 +105,8 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
         return self._about.parent is not None
 
     def _hint(self) -> None:
-        named = SHORT_HINTS if self._is_short else HINTS
-        keys = {name: key_of(self, name) for name, _, _ in named if "." in name}
-        hints = [Part(say(f"new.hint.{word}"), rank, keys.get(name, name)) for name, word, rank in named]
-        self.query_one("#hints", StatusLine).show(part for part in hints if part.key)
+        hints = hints_of(self, SHORT_HINTS if self._is_short else HINTS)
+        self.query_one("#hints", StatusLine).show(hints)
 
     async def action_unfold(self) -> None:
         if not self._is_short:

@@ -44,9 +44,7 @@ class HomePlace:
         places = self._places
         find_here = partial(find, self._request.config.path)
         ways = Ways(places.is_deleted, find_here, self.open, self.ask, places.set_up)
-        screen = HomeScreen(places.link, places.chat_link, ways)
-        screen.key_of = places.key_names
-        await self._app.push_screen(screen)
+        await self._app.push_screen(HomeScreen(places.link, places.chat_link, ways))
 
     def open(self, item: Conversation, start: bool) -> None:
         """Open a room or chat, unless another screen was opened since."""

@@ -6,7 +6,7 @@ It stays below what is opened from it, and is shown again when that is left.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -33,6 +33,7 @@ from tui.keys.first_letter import FirstLetter
 from tui.link import ChatLink, RoomLink
 from tui.lists.feed import ConversationsFeed, ListFeed, RoomsFeed
 from tui.lists.row_list import RowList
+from tui.live.key_hints import hints_of, key_of
 from tui.live.texts import model_name
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.localised import localised
@@ -42,16 +43,16 @@ from widgets.status_line import Part, StatusLine
 AGE_SECONDS: Final = 20.0  # how often "2 min ago" is updated
 MOST_ROWS: Final = 12  # of those listed; the lists have all
 AROUND_ROWS: Final = 15  # for everything else
-HINTS: Final = (  # id of a binding, its word, rank
-    ("home.open", "open", 1),
-    ("home.room", "new_room", 0),
-    ("home.chat", "new_chat", 1),
-    ("home.lists", "lists", 4),
-    ("home.voice", "voice", 6),
-    ("app.setup", "models", 3),
-    ("app.palette", "commands", 5),
-    ("app.help", "help", 0),
-    ("app.quit.quick", "quit", 2),
+HINTS: Final = (  # as for ``hints_of``
+    ("home.open", "home.hint.open", 1),
+    ("home.room", "home.hint.new_room", 0),
+    ("home.chat", "home.hint.new_chat", 1),
+    ("home.lists", "home.hint.lists", 4),
+    ("home.voice", "home.hint.voice", 6),
+    ("app.setup", "home.hint.models", 3),
+    ("app.palette", "home.hint.commands", 5),
+    ("app.help", "home.hint.help", 0),
+    ("app.quit.quick", "home.hint.quit", 2),
 )
 
 
@@ -92,7 +93,6 @@ class HomeScreen(Screen[None]):
 
     def __init__(self, link: RoomLink, chat_link: ChatLink, ways: Ways) -> None:
         super().__init__()
-        self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
         self._link = link
         self._ways = ways
         self._feeds: tuple[tuple[ListFeed[Any, Any], type[Conversation]], ...] = (
@@ -185,8 +185,8 @@ class HomeScreen(Screen[None]):
                 self._list.go_to(first.id)
         self._list.look()
         for number, example in enumerate(self._examples.all, 1):
-            example.show(self.key_of(f"home.example_{number}"))
-        self._found_line.offer(self._found, self.key_of("home.found"))
+            example.show(key_of(self, f"home.example_{number}"))
+        self._found_line.offer(self._found, key_of(self, "home.found"))
         self._top.show([say("home.title")], (), self._standing())
         self._show_hints()
 
@@ -196,23 +196,20 @@ class HomeScreen(Screen[None]):
             seconds = round(self._state.delay)
             return [say("list.waiting", title=localised(inert_line(self._state.detail)), seconds=seconds)]
         if self._is_demo:
-            return [say("home.demo"), Part(say("home.demo.hint"), 1, self.key_of("app.setup"))]
+            return [say("home.demo"), *hints_of(self, [("app.setup", "home.demo.hint", 1)])]
         return [self._model] if self._model else []
 
     def _show_hints(self) -> None:
         if self._ask.line.has_focus:
             becomes = self._ask.becomes
-            keys = ("composer.send", f"start.{becomes}"), ("home.turn", f"turn.{becomes}")
-            named = [(name, word, 0) for name, word in (*keys, ("home.leave_line", "back"))]
-            self._bottom.show(self._hints(named))
-            return
-        is_empty = not len(self._recent.listing)
-        shown = [hint for hint in HINTS if not (is_empty and hint[0] == "home.open")]
-        self._bottom.show(self._hints(shown))
-
-    def _hints(self, named: Sequence[tuple[str, str, int]]) -> list[Part]:
-        parts = [Part(say(f"home.hint.{word}"), rank, self.key_of(name)) for name, word, rank in named]
-        return [part for part in parts if part.key]
+            hints = [
+                ("composer.send", f"home.hint.start.{becomes}", 0),
+                ("home.turn", f"home.hint.turn.{becomes}", 0),
+                ("home.leave_line", "home.hint.back", 0),
+            ]
+        else:
+            hints = [hint for hint in HINTS if len(self._recent.listing) or hint[0] != "home.open"]
+        self._bottom.show(hints_of(self, hints))
 
     # --- writing ---------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from tui.lists.listing import Listing
 from tui.lists.row_list import RowList, agent_color
 from tui.lists.texts import Piece, PreviewText, heads_of
 from tui.live import signs
-from tui.live.key_hints import say_keys
+from tui.live.key_hints import hints_of, say_keys
 from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.status_line import Part
@@ -123,14 +123,17 @@ class FilterBar(Horizontal):
         """Whether keys go into it."""
         return self.is_attached and self.screen.focused is self._line
 
-    def hints(self, kind: str, key_of: Callable[[str], str]) -> list[Part]:
+    def hints(self, kind: str) -> list[Part]:
         """Return what keys do while letters are only letters; nothing while it is not typed into."""
         if not self.is_typed:
             return []
-        named = (("down", "next"), ("up", "previous"), ("clear", "clear"))
-        keys = [(key_of(f"{kind}.{name}"), word) for name, word in named]
-        keys.insert(2, ("enter", "keep"))
-        return [Part(say(f"hint.{word}"), 0, key) for key, word in keys if key]
+        named = (
+            (f"{kind}.down", "next"),
+            (f"{kind}.up", "previous"),
+            ("enter", "keep"),
+            (f"{kind}.clear", "clear"),
+        )
+        return hints_of(self.screen, [(name, f"hint.{word}", 0) for name, word in named])
 
     def open(self) -> None:
         self.set_class(False, "-hidden")

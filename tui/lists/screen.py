@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final, Generic
 
@@ -23,7 +23,7 @@ from tui.lists.board import FilterBar, ListBody, SetupOffer, server_state
 from tui.lists.listing import SORT_KEYS, Listing, T
 from tui.lists.row_list import RowList
 from tui.lists.texts import ItemMark, ListHint
-from tui.live.key_hints import say_keys
+from tui.live.key_hints import hints_of, key_of, say_keys
 from tui.screens.dialog import RenameScreen
 from tui.screens.words import count, say
 from widgets.status_line import Part, StatusLine
@@ -93,7 +93,6 @@ class ListScreen(Screen[None], Generic[T]):
     ) -> None:
         """``deletions`` are the program's, if it has some for this kind."""
         super().__init__()
-        self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
         self.listing = listing
         self.acts = acts
         self.deletions = Deletions(link) if deletions is None else deletions
@@ -125,7 +124,7 @@ class ListScreen(Screen[None], Generic[T]):
         """Continue following, where it stopped when a row was opened."""
         self._follow()
         if self._link.is_embedded:
-            self._offer.look(self.key_of("app.setup"))
+            self._offer.look(key_of(self, "app.setup"))
 
     def on_screen_suspend(self) -> None:
         """Stop following: the screen is not visible."""
@@ -169,28 +168,25 @@ class ListScreen(Screen[None], Generic[T]):
         if listing.needle:
             return [Part(self.words("found", found=count(len(listing)), all=count(listing.total)))]
         heads = Part(self.words("count", running=count(listing.running), all=count(listing.total)))
-        key = self.key_of(f"{self.KIND}.filter")
-        return [heads, Part(say("list.hint.filter"), 2, key)] if key else [heads]
+        return [heads, *hints_of(self, [(f"{self.KIND}.filter", "list.hint.filter", 2)])]
 
     def _hints(self) -> list[Part]:
         """Return what keys do with the row under the cursor, or in the filter."""
-        if hints := self._filter.hints(self.KIND, self.key_of):
-            return hints
-        if self.listing.needle and (key := self.key_of(f"{self.KIND}.clear")):
-            hints.append(Part(say("hint.clear"), 0, key))
+        if typed := self._filter.hints(self.KIND):
+            return typed
+        hints = [(f"{self.KIND}.clear", "hint.clear", 0)] if self.listing.needle else []
         for hint in self.HINTS:
-            key = self.key_of(hint.binding_id)
-            if key and not self.why(hint.binding_id):
+            if not self.why(hint.binding_id):
                 word = hint.word if isinstance(hint.word, str) else hint.word(self.listing.items)
                 if word:
-                    hints.append(Part(say(f"list.hint.{word}"), hint.rank, key))
-        return hints
+                    hints.append((hint.binding_id, f"list.hint.{word}", hint.rank))
+        return hints_of(self, hints)
 
     def _invitation(self) -> Content:
         """Return what an empty list says, with the keys that fill it."""
         named = {name: f"{self.KIND}.{name}" for name in ("new", "clear")}
         named |= {"other": "app.lists", "setup": "app.setup"}
-        keys = {name: self.key_of(binding_id) or "-" for name, binding_id in named.items()}
+        keys = {name: key_of(self, binding_id) or "-" for name, binding_id in named.items()}
         return say_keys(f"{self.KIND}.{'nothing' if self.listing.needle else 'empty'}", keys)
 
     def tell(self, line: str, is_bad: bool) -> None:
@@ -224,7 +220,7 @@ class ListScreen(Screen[None], Generic[T]):
         if not self.can(action) or item is None:
             return None
         if item.id in self.deletions:
-            self.tell(say("list.is_deleted", press=self.key_of(f"{self.KIND}.undo")), False)
+            self.tell(say("list.is_deleted", press=key_of(self, f"{self.KIND}.undo")), False)
             return None
         return item
 
@@ -279,7 +275,7 @@ class ListScreen(Screen[None], Generic[T]):
             self.show_all()
 
     def _mark_deleted(self, item_id: str) -> None:
-        self.acts.marks[item_id] = ItemMark(is_deleted=True, undo=self.key_of(f"{self.KIND}.undo"))
+        self.acts.marks[item_id] = ItemMark(is_deleted=True, undo=key_of(self, f"{self.KIND}.undo"))
 
     def action_undo(self) -> None:
         if self.can("undo"):

@@ -22,7 +22,7 @@ from tui.forms.fields import Line
 from tui.keys.first_letter import FirstLetter
 from tui.keys.layout import key_in_place
 from tui.live import signs
-from tui.live.key_hints import Hints, key_of
+from tui.live.key_hints import Hints, hints_of, key_of
 from tui.live.pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
 from tui.live.steps.texts import answers, asking_body, kept_rule
 from tui.screens.dialog import Dialog, framed
@@ -296,7 +296,7 @@ class AskScreen(WholeScreen[Decision]):
 
     def _hints(self) -> list[Part]:
         keys = _keys(self._ask, lambda act: key_of(self, f"asked.{act}"))
-        return [*keys, self._hint("hint.back", 1, "asked.close")]
+        return [*keys, *hints_of(self, [("asked.close", "hint.back", 1)])]
 
     def _show(self) -> None:
         super()._show()

@@ -20,13 +20,13 @@ from agent_tui.model.inert import inert_line, visible, visible_line
 from tui.forms.fields import wrong
 from tui.lists.order import ago
 from tui.live import signs
-from tui.live.key_hints import key_of
+from tui.live.key_hints import hints_of
 from tui.live.opened import OpenConversation
 from tui.live.pager import WHOLE, PagerScreen
 from tui.screens.dialog import ask_first
 from tui.screens.localised import localised
 from tui.screens.words import count, list_of, say
-from widgets.status_line import Part, StatusLine
+from widgets.status_line import StatusLine
 from widgets.transcript.step_body import diff_body
 from widgets.transcript.transcript import Transcript
 
@@ -145,12 +145,10 @@ class ChangesScreen(ModalScreen[None]):
         where = [say("chat.workspace", folder=inert_line(folder, MAX_PATH_CHARACTERS))] if folder else []
         self._top.show([say("changes.title"), *about], right=where)
         change = self._marked
-        hints = [("hint.undo", 0, "changes.undo")] if change is not None and change.status == MADE else []
-        hints += [("hint.undo_answer", 1, "changes.undo_answer")] if self._left else []
-        hints += [("hint.open_all", 2, "changes.open")] if change is not None else []
-        hints.append(("hint.back", 0, "changes.back"))
-        parts = [Part(say(text), rank, key) for text, rank, id_ in hints if (key := key_of(self, id_))]
-        self._bottom.show(parts)
+        hints = [("changes.undo", "hint.undo", 0)] if change is not None and change.status == MADE else []
+        hints += [("changes.undo_answer", "hint.undo_answer", 1)] if self._left else []
+        hints += [("changes.open", "hint.open_all", 2)] if change is not None else []
+        self._bottom.show(hints_of(self, [*hints, ("changes.back", "hint.back", 0)]))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()

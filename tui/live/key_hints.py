@@ -17,8 +17,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tui.keys.names import names_of, pressed
-from tui.screens.words import said
+from tui.screens.words import said, say
 from widgets.signs import is_ascii
+from widgets.status_line import Part
 from widgets.terminal.private import keymap_of
 
 PARTED: Final = " · "  # between two things that a hint names
@@ -54,6 +55,12 @@ def _bindings(node: DOMNode) -> Iterable[tuple[str, Binding]]:
 def key_of(screen: Screen[Any], binding_id: str) -> str:
     """Return the first key of an action for a person, ``""`` where it has none."""
     return next(iter(names_of(keys_of(screen, binding_id), ascii_only=is_ascii(screen))), "")
+
+
+def hints_of(screen: Screen[Any], hints: Iterable[tuple[str, str, int]]) -> list[Part]:
+    """Return (binding id or key, name of a text, rank) as parts of a status line, if they have a key now."""
+    keys = ((key_of(screen, name) if "." in name else name, text, rank) for name, text, rank in hints)
+    return [Part(say(text), rank, key) for key, text, rank in keys if key]
 
 
 def say_keys(key: str, keys: Mapping[str, str], **fields: object) -> Content:

@@ -14,8 +14,7 @@ from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
 from tui.live.find import FIND_BINDINGS, Find, FindBar, OneTranscript
-from tui.live.key_hints import key_of
-from tui.screens.words import say
+from tui.live.key_hints import hints_of
 from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript.transcript import Transcript
@@ -53,11 +52,6 @@ class WholeScreen(ModalScreen[ScreenResultType]):
     def _hints(self) -> list[Part]:
         """Return what the keys do."""
 
-    def _hint(self, name: str, rank: int, binding_id: str) -> Part:
-        """Return an action with its present key; nothing if it has none."""
-        key = key_of(self, binding_id)
-        return Part(say(name) if key else "", rank, key)
-
     def on_mount(self) -> None:
         """Show the beginning after the layout: before that, the first row is also the last."""
         self._bottom.show(self._hints())
@@ -91,25 +85,19 @@ class PagerScreen(WholeScreen[None]):
         self._bottom.show(self._hints())
 
     def _hints(self) -> list[Part]:
+        found = ("pane.find_next", "hint.next", 1), ("pane.find_previous", "hint.previous", 2)
+        typed = (
+            ("find.next", "hint.next", 1),
+            ("find.previous", "hint.previous", 2),
+            ("enter", "hint.keep", 1),
+        )
+        read = ("↑ ↓ page up page down", "hint.read", 3), ("pane.find", "hint.find", 1)
+        close = ("pager.close", "hint.close", 0)
         if self._find_bar.looking == "find":
-            return [
-                self._hint("hint.next", 1, "find.next"),
-                self._hint("hint.previous", 2, "find.previous"),
-                Part(say("hint.keep"), 1, "enter"),
-                self._hint("hint.close", 0, "pager.close"),
-            ]
+            return hints_of(self, [*typed, close])
         if self._find_bar.is_finding:
-            return [
-                self._hint("hint.next", 1, "pane.find_next"),
-                self._hint("hint.previous", 2, "pane.find_previous"),
-                self._hint("hint.close", 0, "pager.close"),
-            ]
-        return [
-            Part(say("hint.read"), 3, "↑ ↓ page up page down"),
-            self._hint("hint.find", 1, "pane.find"),
-            self._hint("hint.copy", 2, "pane.copy_message"),
-            self._hint("hint.back", 0, "pager.close"),
-        ]
+            return hints_of(self, [*found, close])
+        return hints_of(self, [*read, ("pane.copy_message", "hint.copy", 2), ("pager.close", "hint.back", 0)])
 
     def action_find(self, what: Find) -> None:
         self._find_bar.find(what)
