@@ -10,14 +10,15 @@ from widgets.ink import Row, Run
 from widgets.row_ends import NO_END, NO_START
 
 NO_BREAK: Final = "\u00a0"
+BLANKS: Final = (" ", NO_BREAK)
 
 
 def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
     """Return ``runs`` as rows of at most ``width`` cells (at least one); ``\n`` always ends a row.
 
     With ``words`` a row ends between words, or between CJK characters, if possible; spaces at such an end are
-    dropped, and a word with a no-break space in it stays in one row; it is drawn as a space. Without it
-    (code) rows are filled to the last cell and no character is dropped.
+    dropped, and a word with a no-break space in it stays in one row if it fits into one; it is drawn as a
+    space. Without it (code) rows are filled to the last cell and no character is dropped.
     """
     width = max(1, width)
     runs = tidy(runs, width)
@@ -67,10 +68,12 @@ def _narrow_words(line: str, width: int) -> Iterator[tuple[int, int]]:
     while length - start > width:
         end = line.rfind(" ", start, start + width + 1)
         if end < 0 or not line[start:end].strip(" "):
+            end = line.rfind(NO_BREAK, start + 1, start + width + 1)  # it is too long to stay in one row
+        if end < 0:
             end = start + width
         yield start, end
         start = end
-        while start < length and line[start] == " ":
+        while start < length and line[start] in BLANKS:
             start += 1
         if start == length:
             return
@@ -89,13 +92,13 @@ def _words(line: str, clusters: Clusters, width: int) -> Iterator[tuple[int, int
         while end > first and not _may_break(line, clusters, end):
             end -= 1
         if end == first or not line[starts[first] : starts[end]].strip(" "):
-            end = last
+            end = next((at for at in range(last, first, -1) if line[starts[at]] == NO_BREAK), last)
         shown = end
         while shown > first and line[starts[shown] - 1] == " ":
             shown -= 1
         yield starts[first], starts[shown]
         first = end
-        while first < count and line[starts[first] : starts[first + 1]] == " ":
+        while first < count and line[starts[first] : starts[first + 1]] in BLANKS:
             first += 1
         if first == count:
             return

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from widgets.cells import Clusters, tidy
 from widgets.ink import Run, text_of
-from widgets.wrap import wrap
+from widgets.wrap import NO_BREAK, wrap
 
 ALPHABET = "ab c,.\n\t中国。(（）e\u0301\u0308☀\ufe0f👩\u200d👧🏽🇩🇪́ö한\u1100\u1161—…·x̂ "
 RUNS = st.lists(st.tuples(st.text(ALPHABET, max_size=30), st.integers(0, 3)), max_size=5)
@@ -22,6 +22,13 @@ def test_words_are_kept_whole_and_the_space_at_the_end_of_a_row_is_dropped() -> 
 
 def test_a_word_that_is_wider_than_the_row_is_cut() -> None:
     assert rows("a abcdefgh b", 5) == ["a", "abcde", "fgh b"]
+
+
+def test_words_that_belong_together_stay_in_one_row_or_part_between_words() -> None:
+    together = "c all changes, this one".replace(" ", NO_BREAK)
+    assert rows(f"y once · {together}", 23) == ["y once ·", "c all changes, this one"]
+    assert rows(f"y once · {together} · a", 16) == ["y once ·", "c all changes,", "this one · a"]
+    assert rows(f"一 · {together}", 16) == ["一 ·", "c all changes,", "this one"]
 
 
 def test_chinese_breaks_between_characters_but_not_before_a_full_stop() -> None:
