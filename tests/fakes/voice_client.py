@@ -26,6 +26,7 @@ class FakeVoiceClient:
         self.refuse: AgentTuiError | None = None
         self.transport: vo.Transport = "room"
         self.is_left = False
+        self.leaving: asyncio.Event | None = None  # is waited for before it has left
         self._events: asyncio.Queue[vo.VoiceEvent | None] = asyncio.Queue()
         self._is_waiting = False
 
@@ -56,6 +57,8 @@ class FakeVoiceClient:
                     return
         finally:
             self.is_left = True
+            if self.leaving is not None:
+                await self.leaving.wait()
 
     def _note(self, call: str) -> None:
         self.asked.append(call)

@@ -92,7 +92,8 @@ class VoiceRun:
                         session.keep(event, self.state.agent.name if self.state.agent else "")
                         self._look_at_keeper(session)
             finally:
-                self.session = None
+                if self.session is session:  # otherwise the next one has begun while this one was leaving
+                    self.session = None
                 await session.aclose()
         except AgentTuiError as error:
             self.problem = error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from time import perf_counter
 
@@ -575,13 +576,16 @@ async def test_a_session_whose_backend_was_started_again_begins_again() -> None:
         await seen.until(lambda: log.is_drained)
         await seen.send(vo.AgentJoined("agent-demo", "Nova"), vo.WordsSpoken("s", "Two rooms"))
         first, log.url = source.client, "http://127.0.0.1:2"
+        first.leaving = asyncio.Event()
         log.send(ev.LinkChanged("live"))
         await seen.until(lambda: source.client is not first)
         assert first.is_left
         text = await seen.until("(the rest was lost)")
         assert "Nova" in next(row for row in text.splitlines() if "the rest was lost" in row)
         await seen.send(*THERE)
-        assert "listening" in await seen.text()
+        first.leaving.set()
+        assert "muted" in await seen.press("m")
+        assert source.client.asked == ["mute True"]
         log.end()
 
 
