@@ -235,6 +235,7 @@ class Starting:
         self._answered = ours
         if self._child is not None and not ours:
             self._child.terminate()  # it lost the race: it must not start working when the winner ends
+            self._child = None  # nor is its end a failure, when another one is needed
         return runtime
 
     def _spawn_if_needed(self) -> None:

@@ -84,6 +84,18 @@ def test_those_who_start_at_once_share_one_backend(data: Path) -> None:
     assert len({endpoint.pid for endpoint in endpoints}) == 1
 
 
+def test_a_program_whose_backend_came_too_late_starts_another_when_the_first_is_gone(data: Path) -> None:
+    first, second = runtime.begin(), runtime.begin()
+    late = runtime._children[-1]
+    late.send_signal(signal.SIGSTOP)
+    running = first.wait()
+    assert second.wait() == running
+    late.send_signal(signal.SIGCONT)
+    assert late.wait(runtime.STOP_SECONDS) == -signal.SIGTERM
+    kill(running.pid)
+    assert second.wait().pid == runtime._children[-1].pid
+
+
 def test_threads_that_wait_for_one_start_get_one_backend(data: Path) -> None:
     starting = runtime.begin()
     for _ in range(3):
