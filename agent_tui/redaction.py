@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -16,16 +17,27 @@ MIN_SECRET_CHARACTERS = 3  # hiding shorter texts would make errors unreadable
 SURE_SECRET_CHARACTERS = 12  # no shorter one is hidden inside other words, or in what is no words: "agent-1"
 _WORDS = ("error", "message", "detail", "content", "title", "msg", "reason")  # fields of errors for people
 _LOGIN = re.compile(r"(?<=://)[^/\s\"'<>]+(?=@)")  # user:password of an address
-# After an address: "?key=…&more=…"; a question mark before Chinese begins none.
-_QUERY = re.compile(r"(?<=[\w/.\]])\?(?=[!-~])[^\s\"'<>#]+")
-_QUERY_PART = re.compile(r"([?&])([^&=]*=)?[^&]+")
+# After an address: "?key=…&more=…", "#token=…"; a question mark before Chinese begins none.
+_QUERY = re.compile(r"(?<=[\w/.\]])(?:\?(?=[!-~])|#(?=[\w.-]+=))[^\s\"'<>#]+")
+_QUERY_PART = re.compile(r"([?&#])([^&=]*=)?[^&]+")
 _JWT = re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,2}")  # LiveKit puts whole tokens into its errors and logs
+_SECRET_OPTION = re.compile(r"--?[\w-]*(?:token|key|secret|pass|auth)[\w-]*", re.IGNORECASE)
 _OPTION = re.compile(r"(--[A-Za-z][A-Za-z-]*|-[A-Za-z])(=.*)?", re.DOTALL)
 
 
 def secrets_of(authorization: str) -> tuple[str, ...]:
     """Return what is secret of an ``Authorization`` header: all but its scheme."""
     return tuple(authorization.split()[1:])
+
+
+def secret_arguments(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the values of a program's options that are secrets by their names: ``--token=VALUE``,
+    ``--api-key VALUE``.
+    """
+    for argument, following in pairwise((*arguments, "")):
+        name, equals, value = argument.partition("=")
+        if _SECRET_OPTION.fullmatch(name):
+            yield value if equals else following
 
 
 def shown_url(url: str) -> str:

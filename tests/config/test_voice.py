@@ -182,3 +182,8 @@ def test_signed_tokens_are_cut_out_of_every_text() -> None:
     assert token not in redacted(f"wss://h/rtc?access_token={token}&x=1")
     assert redacted(token[:30]) == HIDDEN
     assert redacted("the eyJ of it") == "the eyJ of it"
+
+
+def test_the_values_behind_an_address_are_hidden_and_the_name_of_a_place_in_it_is_not() -> None:
+    shown = redacted("https://h/?a=geheim#token=geheim&more=geheim and https://h/doc#limits")
+    assert shown == f"https://h/?a={HIDDEN}#token={HIDDEN}&more={HIDDEN} and https://h/doc#limits"

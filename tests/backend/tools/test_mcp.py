@@ -199,6 +199,12 @@ async def test_a_server_that_is_killed_takes_its_children_with_it() -> None:
     ("one", "why"),
     [
         (config("dies"), "it ended with exit code 4: no such database"),
+        (
+            McpConfig(
+                "fake", "/bin/sh", ("-c", 'echo "bad $1" >&2; exit 3', "sh", "--api-key=geheim-geheim")
+            ),
+            "it ended with exit code 3: bad --api-key=********",
+        ),
         (McpConfig("fake", "/no/such/program"), "exit code 127: /no/such/program: No such file or directory"),
         (McpConfig("fake", "~no-such-user/x"), "its program: there is no path ~no-such-user/x"),
         (McpConfig("fake", url="http://127.0.0.1:9/mcp"), "Connection refused"),

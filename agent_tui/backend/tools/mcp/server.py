@@ -22,7 +22,7 @@ from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.causes import reason, tls_cause
 from agent_tui.config.tools import McpConfig
 from agent_tui.model.inert import inert_line
-from agent_tui.redaction import redacted
+from agent_tui.redaction import redacted, secret_arguments
 from agent_tui.tls import tls_failure
 
 if TYPE_CHECKING:
@@ -329,7 +329,11 @@ class McpServer:
     def _secrets(self) -> tuple[str, ...]:
         """Return the secrets that it was given and may repeat in an error."""
         names = (*self.config.env_from, self.config.token_env)
-        given = (*self.config.env.values(), *(os.environ.get(name, "") for name in names if name))
+        given = (
+            *secret_arguments(self.config.args),
+            *self.config.env.values(),
+            *(os.environ.get(name, "") for name in names if name),
+        )
         return tuple(value for value in given if len(value) >= MIN_SECRET_CHARACTERS)
 
     def _how_answered(self) -> str:
