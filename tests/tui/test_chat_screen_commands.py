@@ -170,6 +170,19 @@ async def test_tools_are_listed_on_a_page_by_the_names_that_the_command_takes() 
         assert "/tools choose the tools: all, none, default, or their names" in text
 
 
+@pytest.mark.parametrize(
+    ("command", "title"), [("/mcp", "Tools"), ("/permissions", "Tools"), ("/status", "Chat settings")]
+)
+async def test_what_other_programs_call_it_leads_to_the_same_and_is_not_listed_twice(
+    command: str, title: str
+) -> None:
+    assert command not in offered("/")
+    async with opened() as chat:
+        await chat.write(command, "escape", "enter")
+        assert title in "\n".join((await chat.text()).splitlines()[:4])
+        assert chat.app.screen is not chat.app.chat
+
+
 async def test_the_tools_say_that_rules_of_an_earlier_version_are_suspended() -> None:
     async with opened() as chat:
         assert "suspended" not in await chat.write("/tools ", "enter")
