@@ -104,7 +104,7 @@ async def portaudio_listed() -> DeviceList:
         told = json.loads(text)
         return DeviceList(tuple(Device(**device) for device in told["devices"]), told["problem"])
     except (ValueError, TypeError, KeyError):
-        return DeviceList(problem=f"The devices cannot be listed: {problem or 'the listing ended early'}")
+        return DeviceList(problem=f"the devices cannot be listed: {problem or 'the listing ended early'}")
 
 
 def with_pulse(listed: DeviceList, pulse: Sequence[Device]) -> DeviceList:
