@@ -19,7 +19,6 @@ from tui.lists.texts import (
     ListHint,
     Piece,
     PreviewText,
-    Use,
     begun,
     last_words,
     left,
@@ -72,9 +71,7 @@ def row(chat: ConversationInfo, shape: ColumnWidths, age: str, mark: ItemMark = 
     told = [state(chat, mark)]
     if shape.state >= FOLDER_FROM_CELLS and chat.workspace:
         told.insert(0, Piece(f"{left(short_folder(chat.workspace), FOLDER_CELLS)}  ", "dim"))
-    return row_of(
-        shape, head, cropped(model_of(chat), max(1, shape.extra)), told, Use(chat.tokens, chat.cost, age)
-    )
+    return row_of(shape, head, cropped(model_of(chat), max(1, shape.extra)), told, chat, age)
 
 
 def sign(chat: ConversationInfo) -> str:

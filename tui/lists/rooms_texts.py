@@ -20,7 +20,6 @@ from tui.lists.texts import (
     ListHint,
     Piece,
     PreviewText,
-    Use,
     begun,
     last_words,
     paragraph,
@@ -84,7 +83,7 @@ def row(room: RoomInfo, shape: ColumnWidths, age: str, mark: ItemMark = NO_MARK)
         short=mark.short,
     )
     extra, told = round_text(room, shape.extra), state(room, mark, shape.state)
-    return row_of(shape, head, extra, told, Use(room.tokens, room.cost, age))
+    return row_of(shape, head, extra, told, room, age)
 
 
 def state(room: RoomInfo, mark: ItemMark, cells: int) -> list[Piece]:

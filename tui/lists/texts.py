@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from rich.cells import cell_len, set_cell_size
 
-from agent_tui.model.events import AgentInfo
+from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import say
 from widgets.painter import cropped
@@ -115,15 +115,6 @@ def begun(text: str) -> str:
     return f"{shown}…" if len(text) > MAX_PREVIEW_CHARACTERS else shown
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """What was used, and when it was used last."""
-
-    tokens: int
-    cost: float | None
-    age: str
-
-
 def form_of(
     row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool, name: int = 0, state: int = 0
 ) -> ColumnWidths:
@@ -150,7 +141,14 @@ def form_of(
     return ColumnWidths(name, fixed.extra, rest - name, fixed.tokens, fixed.cost, fixed.age)
 
 
-def row_of(shape: ColumnWidths, head: Head, extra: str, state: list[Piece], use: Use) -> list[Piece]:
+def row_of(
+    shape: ColumnWidths,
+    head: Head,
+    extra: str,
+    state: list[Piece],
+    item: RoomInfo | ConversationInfo,
+    age: str,
+) -> list[Piece]:
     """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
     ink: Ink = "dim" if head.is_quiet else "plain"
     is_untold = head.is_quiet and not shape.state  # no column would say that it is deleted or archived
@@ -166,8 +164,8 @@ def row_of(shape: ColumnWidths, head: Head, extra: str, state: list[Piece], use:
     if shape.state:
         pieces.append(Piece(" " * GAP))
         pieces += filled_cells(state, shape.state)
-    used = tokens(use.tokens) if use.tokens > 0 else ""
-    columns = (shape.tokens, used), (shape.cost, cost_text(use.cost)), (shape.age, use.age)
+    used = tokens(item.tokens) if item.tokens > 0 else ""
+    columns = (shape.tokens, used), (shape.cost, cost_text(item.cost)), (shape.age, age)
     return pieces + [Piece(" " * GAP + right(text, cells), "dim") for cells, text in columns if cells]
 
 
