@@ -15,6 +15,7 @@ from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Center, Vertical
+from textual.content import Content
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -25,9 +26,8 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import ConversationInfo, LinkChanged, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.forms.new_room_fields import quick_room
-from tui.found import Finder, FoundModels
+from tui.found import Finder, FoundModels, told
 from tui.home.ask import HomeAsk
-from tui.home.offers import Examples, FoundLine
 from tui.home.recent import Conversation, Recent
 from tui.keys.first_letter import FirstLetter
 from tui.link import ChatLink, RoomLink
@@ -38,11 +38,15 @@ from tui.live.texts import model_name
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
+from widgets.painter import cropped
 from widgets.status_line import Part, StatusLine
 
 AGE_SECONDS: Final = 20.0  # how often "2 min ago" is updated
 MOST_ROWS: Final = 12  # of those listed; the lists have all
 AROUND_ROWS: Final = 15  # for everything else
+EXAMPLES: Final = 3
+MARGIN_CELLS: Final = 4  # both margins of the line with what was found
+KEY_CELLS: Final = 5  # "  1  "
 HINTS: Final = (  # as for ``hints_of``
     ("home.open", "home.hint.open", 1),
     ("home.room", "home.hint.new_room", 0),
@@ -65,6 +69,51 @@ class Ways:
     open: Callable[[Conversation, bool], None]  # a room or chat; with True, a new one that begins at once
     ask: Callable[[str], None]  # the first question of a new chat
     set_up: Callable[[FoundModels], None]  # models that were found
+
+
+class Example(Static):
+    """One example task, with its key. It can be clicked, too."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__("", markup=False, classes="example")
+        self._number = number
+
+    def show(self, key: str) -> None:
+        """Show the example with its key."""
+        shown = cropped(say(f"home.example.{self._number}"), max(8, self.app.size.width - KEY_CELLS - 4))
+        self.update(Content.assemble((f"{key:>2}", "bold"), f"  {shown}"))
+
+    async def on_click(self, event: events.Click) -> None:
+        event.stop()
+        await self.run_action(f"screen.try({self._number})")
+
+
+class Examples(Vertical):
+    """The example tasks."""
+
+    def __init__(self) -> None:
+        super().__init__(id="examples")
+        self.all = [Example(number) for number in range(1, EXAMPLES + 1)]
+
+    def compose(self) -> ComposeResult:
+        yield Static(say("home.try"), classes="heading", markup=False)
+        yield from self.all
+
+
+class FoundLine(Static):
+    """One line with the models that were found here; takes no row if there are none."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="found", classes="-hidden", markup=False)
+
+    def offer(self, found: list[FoundModels], key: str) -> None:
+        self.set_class(not found, "-hidden")
+        if found:
+            self.update(told(found, key, self.app.size.width - MARGIN_CELLS))
+
+    async def on_click(self, event: events.Click) -> None:
+        event.stop()
+        await self.run_action("screen.accept")
 
 
 class HomeScreen(Screen[None]):
