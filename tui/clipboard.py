@@ -87,9 +87,7 @@ def notice(copied: CopyResult, what: str) -> str:
 
 
 def osc52(text: str, environ: Mapping[str, str]) -> str:
-    """Return the sequence that asks the terminal to take ``text``, wrapped for tmux or GNU screen if one
-    runs; "" if it is too long for that.
-    """
+    """Return the sequence that copies ``text``, wrapped for tmux or GNU screen; "" if it is too long."""
     data = b64encode(text.encode()).decode("ascii")
     if len(data) > MAX_OSC52_BYTES:
         return ""

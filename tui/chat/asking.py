@@ -235,9 +235,7 @@ class Asking:
                 pass
 
     def _answer_ended(self, was_stopping: bool) -> None:
-        """Ask the next question; if the answer broke off, only when the person says so. What waits after a
-        stop by the person was asked since then.
-        """
+        """Ask the next question; hold what waits if the answer broke off, but not because it was stopped."""
         last = self._state.last_turn
         if self._composer.queue and not was_stopping and (last is None or last.status != "said"):
             self._composer.hold()

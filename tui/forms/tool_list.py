@@ -54,9 +54,7 @@ class ToolList(Marking):
         return [*(tool.name for tool in self._tools if not tool.only_if_named), *self._strange]
 
     def offer(self, tools: Sequence[ToolInfo], servers: Sequence[ToolServer] = ()) -> None:
-        """List these tools; marked ones that are not among them stay. Below them are the MCP ``servers`` that
-        have no tools, or not all of them, and why.
-        """
+        """List these tools, marked ones that are gone, and the MCP ``servers`` that lack tools, and why."""
         self._tools = list(tools)
         self._broken = [server for server in servers if server.problem]
         known = {tool.name for tool in tools}

@@ -33,9 +33,7 @@ LABEL: Final = "$text-muted"
 
 
 class ListBody(Horizontal):
-    """The rows and their column headings. On wide screens a preview beside them shows more about the row
-    under the cursor, from what the list knows already.
-    """
+    """The rows, their headings, and on wide screens what the list knows of the row under the cursor."""
 
     def __init__(self, rows: RowList[Any], listing: Listing[Any], kind: str) -> None:
         """``kind`` is the first part of the column names' keys."""

@@ -1,6 +1,4 @@
-"""What was written and not sent yet, and what was sent: kept in the data folder, for its owner alone. Nothing
-raises: what cannot be read is empty.
-"""
+"""Drafts, and what was sent: kept in the data folder, for its owner alone. What cannot be read is empty."""
 
 from __future__ import annotations
 

@@ -60,9 +60,7 @@ class PendingRequests:
 
 
 def title(state: ConversationState) -> str:
-    """Return the name that a person gave, and the task; a name that is the beginning of the task is left
-    out. "" while nothing is known of the room.
-    """
+    """Return the room's name and task, without a name that only begins the task; "" while unknown."""
     if not state.is_known:
         return ""
     name, task = state.room.name.strip(), state.room.task.strip()
