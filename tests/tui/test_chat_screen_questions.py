@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ async def test_what_could_not_be_sent_stays_and_goes_again_as_the_same_question(
 
 
 async def test_a_budget_that_no_price_is_known_for_is_told_of_once_and_beside_the_tokens() -> None:
-    limit = {"max_cost": 2.0, "tokens": 902, "model": "some-model", "provider_id": "local"}
+    limit: dict[str, Any] = {"max_cost": 2.0, "tokens": 902, "model": "some-model", "provider_id": "local"}
     unlimited = "the budget of $2.00 does not limit some-model: no price is known"
     async with opened(*said(1, "What?", "So."), **limit, unpriced=("some-model",)) as chat:
         assert "902 tokens · price unknown" in (await chat.text()).splitlines()[-1]
