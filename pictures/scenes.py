@@ -15,8 +15,7 @@ from tui.chat.screen import ChatScreen
 from tui.forms.fields import Line
 from tui.forms.new_room import NewRoomScreen
 from tui.forms.setup import SetupScreen
-from tui.home.offers import FoundLine
-from tui.home.screen import HomeScreen
+from tui.home.screen import FoundLine, HomeScreen
 from tui.lists.chats import ConversationsScreen
 from tui.lists.row_list import RowList
 from tui.live.approvals import Approvals
