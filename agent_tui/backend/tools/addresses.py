@@ -18,7 +18,7 @@ _LOCAL = "localhost"
 # IPv6 addresses that contain the IPv4 address they lead to: translated and compatible ones.
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
-_REFUSED = (IPv6Network("64:ff9b:1::/48"), IPv6Network("fec0::/10"), IPv6Network("5f00::/16"))
+_REFUSED = tuple(map(IPv6Network, ("64:ff9b:1::/48", "::ffff:0:0:0/96", "fec0::/10", "5f00::/16")))
 
 
 def is_public(address: Address) -> bool:
