@@ -29,8 +29,9 @@ Errand = Callable[[Server, "Interrupts"], Coroutine[Any, Any, tuple[Ending, T]]]
 
 
 class Interrupts:
-    """While open: the first signal calls ``on_first``, the next one ends the errand at once. An output that
-    nobody reads or that cannot be written counts as the first signal, never as the next; ``lost`` is why.
+    """While open: the first signal calls ``on_first``, a ctrl+c after it ends the errand at once. Other
+    signals after it change nothing: ``timeout`` sends one twice. An output that nobody reads or that cannot
+    be written counts as the first signal, never as the next; ``lost`` is why.
 
     Without ``on_first`` the first signal ends the errand at once. It is cancelled; only during a write that
     nobody reads, which blocks its event loop, ``KeyboardInterrupt`` is raised. Between two steps of a library
@@ -101,7 +102,10 @@ class Interrupts:
         self._end()
 
     def _received(self, number: int, frame: FrameType | None) -> None:
-        if number != signal.SIGINT or self.on_ctrl_c is None or not self.on_ctrl_c():
+        if number == signal.SIGINT:
+            if self.on_ctrl_c is None or not self.on_ctrl_c():
+                self._end()
+        elif not self.is_ending or output.is_writing:
             self._end()
 
     def _end(self) -> None:

@@ -40,6 +40,28 @@ def test_an_errand_is_cancelled_where_it_waits_and_not_in_the_middle_of_a_step(
     assert ended_by(number) == (Ending("interrupted"), [asyncio.CancelledError])
 
 
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "completed"), (signal.SIGHUP, "completed")],
+)
+def test_a_second_ctrl_c_ends_it_at_once_and_a_signal_that_is_sent_twice_does_not(
+    number: signal.Signals, reason: str
+) -> None:
+    stops: list[str] = []
+
+    async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, None]:
+        interrupts.on_first = lambda: stops.append("asked to stop")
+        signal.raise_signal(number)
+        signal.raise_signal(number)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return Ending("completed"), None
+
+    endings: list[Ending] = []
+    carried_out(Server("http://127.0.0.1:9"), errand, None, lambda end, _: endings.append(end))
+    assert (endings, stops) == ([Ending(reason)], ["asked to stop"])
+
+
 def test_out_of_a_write_that_nobody_reads_there_is_no_other_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "is_writing", True)
     assert ended_by(signal.SIGINT) == (Ending("interrupted"), [KeyboardInterrupt])
