@@ -33,6 +33,8 @@ SAYS: Final = {
     "complain": slice(0, 1),
     "print_one": slice(0, 1),
     "check": slice(1, 3),
+    "Reason": slice(1, 3),  # of a voice session that ended
+    "LinkMoved": slice(1, 2),
     "_SERVER": slice(1, 3),
     "_TOKEN": slice(1, 3),
     "SoundCheck": slice(0, 1),

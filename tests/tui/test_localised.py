@@ -12,9 +12,10 @@ from agent_tui.audio.check import SoundSurroundings, no_device
 from agent_tui.config.presets import PRESETS
 from agent_tui.model.errors import TOO_MANY_ROUNDS, ConnectFailed, Refused
 from agent_tui.model.events import LinkChanged, ToolAsk
-from agent_tui.model.voice import SoundChanged
+from agent_tui.model.voice import LinkMoved, SoundChanged
 from agent_tui.state.turn import Turn
 from agent_tui.state.voice import VoiceState
+from agent_tui.wire.voice_reasons import AGENT_ABSENT
 from tests.settling import settle
 from tests.tui.messages import patterns
 from tests.tui.one_room import loaded, opened
@@ -266,6 +267,24 @@ def test_why_a_voice_room_has_no_microphone_is_said_in_the_language(language: st
     card = voice_texts.card(state, VoiceShown())
     assert card is not None
     assert card.text.splitlines()[0] == said
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("zh-CN", "智能体没有加入房间。请重试"),
+        (
+            "ru",
+            "Агент не вошёл в комнату. Повторите, запустите локального агента",
+        ),
+    ],
+)
+def test_why_a_voice_session_has_no_agent_is_said_in_the_language(language: str, said: str) -> None:
+    speak(language)
+    absent = LinkMoved("connected", AGENT_ABSENT.detail, AGENT_ABSENT.word)
+    card = voice_texts.card(VoiceState("waiting_agent", link=absent), VoiceShown())
+    assert card is not None
+    assert card.text.startswith(said)
 
 
 def test_where_a_command_would_run_and_how_long_is_asked_in_the_language() -> None:

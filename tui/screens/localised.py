@@ -112,6 +112,8 @@ def _sentence(text: str, deep: int, known: dict[tuple[str, int], Translation]) -
                 before = ""
             return Translation(f"{before}{told.text}{after}", told.known)
         said = translated(BELOW, text)
+        if said == text and (whole := translated(BELOW, f"{text}.")) != f"{text}.":
+            said = whole.rstrip(".。")  # another sentence follows, of which the split took its full stop
         best = Translation(said, len(text) if said != text else 0)
         if deep and not best.known:
             for pattern, parts in _patterns():
