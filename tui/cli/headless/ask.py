@@ -55,10 +55,10 @@ def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatN
             try:
                 ending = await server_answers(client, id_, question, telling, asks, interrupts)
             except Refused:
-                if options.conversation is None and state.last_turn is None:  # the new chat would stay empty
-                    with suppress(AgentTuiError):
-                        await client.delete(id_)
+                await _drop_if_empty(client, id_, options, state)
                 raise
+            if ending.was_refused:
+                await _drop_if_empty(client, id_, options, state)
             told = _what_to_do(state, redacted(shlex.join([id_, *options.server])), ending)
             if told and not ending.gave_up and await _has_messages(client, id_):
                 output.notice(told)
@@ -70,6 +70,13 @@ def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatN
         form.end(ending, state.whole_text(), record)
 
     return carried_out(source, errand, NOTHING, finish)
+
+
+async def _drop_if_empty(client: ChatClient, id_: str, options: AskOptions, state: ConversationState) -> None:
+    """Delete a new chat whose question was refused: it would stay in the list, empty."""
+    if options.conversation is None and state.last_turn is None:
+        with suppress(AgentTuiError):
+            await client.delete(id_)
 
 
 def _what_to_do(state: ConversationState, conversation: str, ending: Ending) -> str:

@@ -41,11 +41,14 @@ GROWN_PARTS: Final = 64  # a text is written again when it grew by this part
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a run ended, with a line for a person; ``gave_up``: the server was not reached (again)."""
+    """Why a run ended, with a line for a person; ``gave_up``: the server was not reached (again),
+    ``was_refused``: it did not begin.
+    """
 
     reason: str
     detail: str | None = None
     gave_up: bool = False
+    was_refused: bool = False
 
     @classmethod
     def of(cls, error: AgentTuiError, *, has_begun: bool = False) -> Ending:
@@ -54,7 +57,8 @@ class Ending:
         """
         if exit_code(error) == USAGE and not (has_begun and isinstance(error, Refused)):
             raise error
-        return cls(reason(error), str(error), gave_up=isinstance(error, ConnectFailed))
+        gave_up, was_refused = isinstance(error, ConnectFailed), isinstance(error, Refused)
+        return cls(reason(error), str(error), gave_up=gave_up, was_refused=was_refused)
 
     @property
     def told(self) -> str:

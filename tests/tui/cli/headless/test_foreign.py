@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.chat_server import OriginalChatServer
+from tests.fakes.chat_server import LogChatServer, OriginalChatServer
 from tests.fakes.http_server import Reply, Request, answers_json, streams
 from tests.fakes.room_frames import TASK, frame, person
 from tests.fakes.rooms_server import (
@@ -262,6 +262,15 @@ def test_what_a_server_refuses_has_its_code_and_its_end(
     assert (end["event"], end["data"]["reason"]) == ("end", reason)
     assert one_line(done.stderr).isprintable()
     assert "geheim" not in done.stderr + done.stdout
+
+
+def test_a_chat_whose_first_question_is_refused_does_not_stay_empty_on_the_server(home: Home) -> None:
+    with in_thread(LogChatServer()) as server:
+        server.on("POST", "/api/conversations/c1/messages", answers_json({"title": "No"}, 422))
+        done = home.main("ask", "Why?", "--url", server.url)
+        assert (done.returncode, len(server.asked("DELETE", "/api/conversations/c1"))) == (4, 1)
+        home.main("ask", "Why?", "--url", server.url, "--conversation", "c1")
+        assert len(server.asked("DELETE", "/api/conversations/c1")) == 1
 
 
 def test_commands_that_a_server_does_not_offer_are_code_6(home: Home, original: OriginalRoomsServer) -> None:
