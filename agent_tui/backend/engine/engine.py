@@ -35,7 +35,7 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import NotFound
-from agent_tui.model.events import Message, RoomInfo
+from agent_tui.model.events import ConversationInfo, Message, RoomInfo
 from agent_tui.model.settings import Values
 
 MAX_PAGE_MESSAGES = 1_000
@@ -165,7 +165,9 @@ class Engine:
         ran = self.runs.ids
         row, turn_states = await self._store.read(reads.conversation_with_states, id_, kind.names)
         info = self._info(kind, row, turn_states, ran)
-        return replace(info, unpriced=await budget.unpriced(row, self._resources.models))  # type: ignore[type-var]
+        if isinstance(info, RoomInfo | ConversationInfo):  # it is always one
+            return replace(info, unpriced=await budget.unpriced(row, self._resources.models))
+        return info
 
     @whole
     async def change(self, kind: EngineKind[Info], id_: str, change: Values) -> Info:
