@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
-from rich.cells import cell_len
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Click
 from textual.screen import Screen
 
 from agent_tui.model.errors import AgentTuiError, Refused
@@ -30,16 +28,16 @@ from tui.live.ask_bar import (
     KeyGuard,
     ReasonScreen,
 )
+from tui.live.card_clicks import CardClicks
 from tui.live.composer import Writing
 from tui.live.host import Host
 from tui.live.key_hints import key_of
 from tui.live.steps.rows import show_body
-from tui.live.steps.texts import asking_body, asking_keys
+from tui.live.steps.texts import asking_body
 from tui.live.texts import Spot
 from tui.live.tool_form import FilledIn, ToolFormScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.signs import is_ascii, twin
 from widgets.terminal.paced_driver import name_window
 from widgets.transcript.transcript import Transcript
 
@@ -87,12 +85,13 @@ class Approvals(Vertical):
     def __init__(self, questions: Questions, host: Host) -> None:
         super().__init__()
         self.bar = AskBar(AskKeys(self, questions))
+        self.clicks = CardClicks(self, questions)
         self.spot: Spot | None = None  # what the bar asks
         self.is_focus_due = False  # the question came while the person wrote or read
         self._questions = questions
         self._host = host
         self._answered: set[Spot] = set()  # on its way to the server
-        self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
+        self.card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
         self._waits_after: Spot | None = None  # was answered here; the bar keeps the focus for the next one
         self._dialog: Screen[Any] | None = None  # that was opened last
@@ -252,8 +251,8 @@ class Approvals(Vertical):
             if self._is_seen:
                 self._card_seen()
         card = (*place, spot) if spot is not None and place is not None and self.has_bar_focus else None
-        if card != self._card:
-            former, self._card = self._card, card
+        if card != self.card:
+            former, self.card = self.card, card
             for one in (former, card):
                 if one is not None:
                     self._make_card(*one)
@@ -261,7 +260,7 @@ class Approvals(Vertical):
 
     def _show_keys_once(self) -> None:
         """Leave the keys to the card while its last rows, which have them, can be seen."""
-        self.bar.leave_keys_to_card(self._card is not None and self._card[0].sight.has_end)
+        self.bar.leave_keys_to_card(self.card is not None and self.card[0].sight.has_end)
 
     def _end_moved(self) -> None:
         """The last rows of the card came into sight or went out of it."""
@@ -274,7 +273,7 @@ class Approvals(Vertical):
             show_body(transcript, row, step, keys)
 
     def _key_on_card(self, card: tuple[Transcript, str, Spot], binding_id: str) -> str:
-        if binding_id.startswith("ask.") and card != self._card:
+        if binding_id.startswith("ask.") and card != self.card:
             return ""
         return key_of(self.screen, binding_id)
 
@@ -287,37 +286,6 @@ class Approvals(Vertical):
         """Start the guard once everything drawn so far is on the screen."""
         if self.has_bar_focus:
             self.call_after_refresh(self.guard.shown)
-
-    def act_at(self, x: int, y: int) -> str:
-        """Return the last part of the id of the key on the card at that place of the screen, or ""."""
-        step = self._questions.state.step(*self._card[2]) if self._card is not None else None
-        if self._card is None or not self.has_bar_focus or step is None or step.ask is None:
-            return ""
-        transcript, row, _ = self._card
-        if not transcript.region.contains(x, y):
-            return ""
-        cell, rest = 0, transcript.sight.end_row_at(row, y - transcript.region.y)
-        for act, (name, text) in asking_keys(step.ask, partial(key_of, self.screen)).items():
-            before, hint, after = rest.partition(f"{name} {twin(text) if is_ascii(self) else text}")
-            if not hint:
-                continue  # it is in another row
-            begin, rest = cell + cell_len(before), after
-            cell = begin + cell_len(hint)
-            if begin <= x - transcript.region.x < cell:
-                return act
-        return ""
-
-    def take_click(self, event: Click) -> None:
-        """Do what the clicked key on the card does."""
-        act = self.act_at(event.screen_x, event.screen_y)
-        if not act or event.button != 1:
-            return
-        event.stop()
-        self.guard.clicked()
-        if act == "whole":
-            self.action_whole()
-        else:
-            self.action_answer(cast("Decision", act))
 
     # --- answers ---------------------------------------------------------------------------------------
 
