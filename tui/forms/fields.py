@@ -153,37 +153,43 @@ class Choice(Static, can_focus=True):
         self.update(f"‹ {self.label} ›" if len(self._options) > 1 else self.label)
 
 
+LIST_BINDINGS: list[BindingType] = [
+    Binding(keys, action, show=False)
+    for keys, action in (
+        ("j", "cursor_down"),
+        ("k", "cursor_up"),
+        ("g", "first"),
+        ("G", "last"),
+        ("ctrl+d", "page_down"),
+        ("ctrl+u", "page_up"),
+    )
+]
+"""Moving in a list as in vim."""
+
+
 class VimList(OptionList):
     """A list that also has vim's keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", show=False),
-        Binding("k", "cursor_up", show=False),
-        Binding("g", "first", show=False),
-        Binding("G", "last", show=False),
-        Binding("ctrl+d", "page_down", show=False),
-        Binding("ctrl+u", "page_up", show=False),
-    ]
-
-    def show(
-        self, rows: Iterable[Content | str], disabled: Iterable[Content] = (), at: int | None = None
-    ) -> None:
-        """Show these rows, and ``disabled`` ones below them; the cursor goes to ``at``, or stays there."""
-        at, shown = (self.highlighted or 0) if at is None else at, [Option(row) for row in rows]
-        self.set_options([*shown, *(Option(row, disabled=True) for row in disabled)])
-        if shown:
-            self.highlighted = min(at, len(shown) - 1)
+    BINDINGS: ClassVar[list[BindingType]] = LIST_BINDINGS
 
 
-class Marking(VimList):
+class Marking(OptionList):
     """A list in which space or enter adds or removes a mark."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "select", "Mark or unmark", id="form.mark", show=False)
+        *LIST_BINDINGS,
+        Binding("space", "select", "Mark or unmark", id="form.mark", show=False),
     ]
 
     def render_line(self, y: int) -> Strip:
         return plain_on_cursor(super().render_line(y), self)
+
+    def show(self, rows: Iterable[Content | str], disabled: Iterable[Content] = ()) -> None:
+        """Show these rows, and below them those that cannot be marked; the cursor stays where it was."""
+        at, shown = self.highlighted or 0, [Option(row) for row in rows]
+        self.set_options([*shown, *(Option(row, disabled=True) for row in disabled)])
+        if shown:
+            self.highlighted = min(at, len(shown) - 1)
 
 
 class Picks(Marking):

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line, visible_line
@@ -65,7 +66,11 @@ class SuspendedRules(Widget):
         except AgentTuiError:
             return  # a server without rules; if it does not answer, the list of tools says so
         self._rules = suspended_in(rules, self._place)
-        self.query_one(VimList).show(visible_line(rule.pattern, MAX_ROW_CHARACTERS) for rule in self._rules)
+        listed = self.query_one(OptionList)
+        at = listed.highlighted or 0
+        listed.clear_options()
+        listed.add_options(Option(visible_line(rule.pattern, MAX_ROW_CHARACTERS)) for rule in self._rules)
+        listed.highlighted = min(at, len(self._rules) - 1) if self._rules else None
         self.display = bool(self._rules)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import VimList, wrong
@@ -67,12 +68,15 @@ class WaitingList(Widget):
         items = self._items()
         if items == self._listed:
             return
-        at, former = self._list.highlighted or 0, self._listed or ()
+        listed = self._list
+        at, former = listed.highlighted or 0, self._listed or ()
         if at < len(former):
             at = next((place for place, item in enumerate(items) if item.id == former[at].id), at)
         self._listed = items
-        rows = [Content(inert_line(item.shown, SHOWN_CHARACTERS)) for item in items]
-        self._list.show(rows, [] if rows else [Content(say("queue.none"))], at)
+        listed.set_options(Option(Content(inert_line(item.shown, SHOWN_CHARACTERS))) for item in items)
+        if not items:
+            listed.add_option(Option(Content(say("queue.none")), disabled=True))
+        listed.highlighted = min(at, len(items) - 1) if items else None
         if self._edited and all(item.id != self._edited for item in items):
             self.end_editing(self._why_gone(self._edited))
 

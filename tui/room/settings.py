@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import AgentInfo, RoomChanged
@@ -197,8 +198,10 @@ class AgentList(FormPart):
             model = model_name(agent.model or agent.provider_id, agent.provider_id)
             words = inert_line(agent.name, 40) + (f" · {model}" if model else "")
             patch = swatch(self, agent.color, agent.name)
-            rows.append(Content.assemble(f"{number}  ", patch, f" {words}"))
-        self._listed.show(rows, at=at)
+            rows.append(Option(Content.assemble(f"{number}  ", patch, f" {words}")))
+        self._listed.set_options(rows)
+        if rows:
+            self._listed.highlighted = max(0, min(at, len(rows) - 1))
 
     @property
     def _at(self) -> int | None:
