@@ -153,41 +153,12 @@ class ListScreen(Screen[None], Generic[T]):
         if listing.shows_archived:
             middle.append(Part(self.words("with_archived"), 3))
         problem = server_state(acts.state)
-        self._top.show([self.words("title")], middle, [problem] if problem else self._heading())
-        self._bottom.show(self._hints())
+        self._top.show([self.words("title")], middle, [problem] if problem else _heading(self))
+        self._bottom.show(self._filter.hints(self.KIND) or _hints(self))
         self._empty.set_class(len(listing) > 0, "-hidden")
         if not len(listing):
-            self._empty.update(self._invitation() if acts.is_known else say("list.loading"))
+            self._empty.update(_invitation(self) if acts.is_known else say("list.loading"))
         self._body.look()
-
-    def _heading(self) -> list[Part]:
-        """Return how many items there are and how many are running, or how many match the filter."""
-        listing = self.listing
-        if not self.acts.is_known:
-            return []
-        if listing.needle:
-            return [Part(self.words("found", found=count(len(listing)), all=count(listing.total)))]
-        heads = Part(self.words("count", running=count(listing.running), all=count(listing.total)))
-        return [heads, *hints_of(self, [(f"{self.KIND}.filter", "list.hint.filter", 2)])]
-
-    def _hints(self) -> list[Part]:
-        """Return what keys do with the row under the cursor, or in the filter."""
-        if typed := self._filter.hints(self.KIND):
-            return typed
-        hints = [(f"{self.KIND}.clear", "hint.clear", 0)] if self.listing.needle else []
-        for hint in self.HINTS:
-            if not self.why(hint.binding_id):
-                word = hint.word if isinstance(hint.word, str) else hint.word(self.listing.items)
-                if word:
-                    hints.append((hint.binding_id, f"list.hint.{word}", hint.rank))
-        return hints_of(self, hints)
-
-    def _invitation(self) -> Content:
-        """Return what an empty list says, with the keys that fill it."""
-        named = {name: f"{self.KIND}.{name}" for name in ("new", "clear")}
-        named |= {"other": "app.lists", "setup": "app.setup"}
-        keys = {name: key_of(self, binding_id) or "-" for name, binding_id in named.items()}
-        return say_keys(f"{self.KIND}.{'nothing' if self.listing.needle else 'empty'}", keys)
 
     def tell(self, line: str, is_bad: bool) -> None:
         self.app.notify(line, severity="error" if is_bad else "information", markup=False)
@@ -306,3 +277,33 @@ class ListScreen(Screen[None], Generic[T]):
             self._filter.clear()
         else:
             await self.run_action("app.leave_list")
+
+
+def _heading(screen: ListScreen[Any]) -> list[Part]:
+    """Return how many items there are and how many are running, or how many match the filter."""
+    listing = screen.listing
+    if not screen.acts.is_known:
+        return []
+    if listing.needle:
+        return [Part(screen.words("found", found=count(len(listing)), all=count(listing.total)))]
+    heads = Part(screen.words("count", running=count(listing.running), all=count(listing.total)))
+    return [heads, *hints_of(screen, [(f"{screen.KIND}.filter", "list.hint.filter", 2)])]
+
+
+def _hints(screen: ListScreen[Any]) -> list[Part]:
+    """Return what keys do with the row under the cursor."""
+    hints = [(f"{screen.KIND}.clear", "hint.clear", 0)] if screen.listing.needle else []
+    for hint in screen.HINTS:
+        if not screen.why(hint.binding_id):
+            word = hint.word if isinstance(hint.word, str) else hint.word(screen.listing.items)
+            if word:
+                hints.append((hint.binding_id, f"list.hint.{word}", hint.rank))
+    return hints_of(screen, hints)
+
+
+def _invitation(screen: ListScreen[Any]) -> Content:
+    """Return what an empty list says, with the keys that fill it."""
+    named = {name: f"{screen.KIND}.{name}" for name in ("new", "clear")}
+    named |= {"other": "app.lists", "setup": "app.setup"}
+    keys = {name: key_of(screen, binding_id) or "-" for name, binding_id in named.items()}
+    return say_keys(f"{screen.KIND}.{'nothing' if screen.listing.needle else 'empty'}", keys)
