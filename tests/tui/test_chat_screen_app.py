@@ -182,7 +182,7 @@ async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Pa
     async with program(tmp_path) as seen:
         await seen.press("tab")
         text = await seen.press("question_mark")
-        assert "Fold or unfold all thoughts" in text
+        assert "Choose the model" in text
         assert "Find in the transcript" in await seen.press(*"find in")
         assert "Pause or resume the room" not in await seen.press("ctrl+c", *"pause or")
         await seen.press("escape")
