@@ -19,9 +19,10 @@ from typing import Any, Final, Literal
 from textual.app import App
 
 from agent_tui.config.file import data_path
+from agent_tui.model.errors import ConfigError
+from agent_tui.whole_file import write_whole
 from tui.screens.localised import localised
 from tui.screens.words import say, say_count
-from tui.setting import replace_file
 from widgets.terminal.private import driver_of
 
 MAX_OSC52_BYTES: Final = 100_000  # of base64; terminals cut or drop longer texts
@@ -69,9 +70,9 @@ async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ
         return CopyResult(lines, tuple(ways))
     file = data_path() / FILE_NAME
     try:
-        await asyncio.to_thread(replace_file, file, text.encode(), is_private=True)
-    except OSError as error:
-        return CopyResult(lines, (), problem=error.strerror or str(error))
+        await asyncio.to_thread(write_whole, file, text.encode(), is_private=True)
+    except ConfigError as error:
+        return CopyResult(lines, (), problem=error.detail)
     return CopyResult(lines, ("file",), file)
 
 

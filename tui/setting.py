@@ -5,19 +5,17 @@ The new text is parsed again. If it does not say exactly what was meant, the fil
 
 from __future__ import annotations
 
-import os
-import stat
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from agent_tui.model.errors import ConfigError, not_written
 from agent_tui.model.inert import inert_line
 from agent_tui.paths import named_path
+from agent_tui.whole_file import write_whole
 
 Value = str | bool | int | float  # of a key in the config file
-NEW_FILE_MODE: Final = 0o600  # it may contain keys later
 
 
 def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private: bool = False) -> None:
@@ -193,33 +191,8 @@ def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False)
         old = path.read_bytes().decode("utf-8-sig") if path.exists() else ""
         new = change(old)
         if new != old:
-            replace_file(path, new.encode(), is_private=is_private)
+            write_whole(path, new.encode(), is_private=is_private)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML", inert_line(str(error))) from error
     except OSError as error:
         raise not_written(f"{path}: cannot be written", error) from error
-
-
-def replace_file(path: Path, content: bytes, *, is_private: bool, is_durable: bool = True) -> None:
-    """Write a file in one step; if it ``is_durable``, it is on the disk when this returns.
-
-    It gets the mode of the file it replaces; a new file, and with ``is_private`` any file, can be read only
-    by its owner. Raises ``OSError``.
-    """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    keeps_mode = path.exists() and not is_private
-    mode = stat.S_IMODE(path.stat().st_mode) if keeps_mode else NEW_FILE_MODE
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)  # left by a process that died, whose number is ours now
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, NEW_FILE_MODE)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            os.fchmod(file.fileno(), mode)
-            if is_durable:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise

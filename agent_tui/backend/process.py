@@ -23,7 +23,6 @@ from agent_tui.backend.engine.answer.tool_runs import ToolRuns
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.rooms.commands import RoomCommands
 from agent_tui.backend.engine.unwatched import OpenPrograms
-from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.backend.http.agent_tasks import AgentService
 from agent_tui.backend.http.agent_ws import AgentSockets
 from agent_tui.backend.http.app import Face, Traffic, build_app
@@ -34,6 +33,7 @@ from agent_tui.backend.http.presence import Attendance
 from agent_tui.backend.http.tools import Tools
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
+from agent_tui.backend.lock import DatabaseLock, database_lock
 from agent_tui.backend.logs import start_logging
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
@@ -47,6 +47,7 @@ from agent_tui.backend.voice.routes import VoiceRoutes
 from agent_tui.config.file import load
 from agent_tui.model.errors import not_written
 from agent_tui.tracebacks import note_unheard
+from agent_tui.whole_file import write_whole
 
 # Seconds after the request to end at which each of these is over, done or not: within three all is. What is
 # left later is abandoned: programs of tools end with this process (``tools.child``), half a commit is none.
@@ -230,7 +231,7 @@ class _Process:
             raise not_written("the output cannot be written", error) from error
 
     def _tell(self, file: Path, text: str) -> None:
-        write_private(file, text)
+        write_whole(file, text.encode(), is_private=True, is_durable=False)
         self.told = file, text
 
     def _forget(self) -> None:

@@ -7,8 +7,6 @@ a shipped one with the same id. A file is hostile: sizes are capped.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from agent_tui.config.file import config_path
-from agent_tui.config.table import Table, read_toml
+from agent_tui.config.table import Table, parsed_toml, read_toml
 from agent_tui.config.toml_string import toml_string
 from agent_tui.model.colors import hex_color
-from agent_tui.model.errors import ConfigError, not_written
+from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from agent_tui.model.records import AGENT_NAME, NAME, WORDS
+from agent_tui.whole_file import write_whole
 
 LANGUAGES: Final = ("en", "zh", "ru")
 SHIPPED: Final = Path(__file__).parent / "templates"
@@ -157,17 +156,9 @@ def save_template(template: Template, folder: Path | None = None) -> Path:
         raise ConfigError(f'"{inert_line(template.id)}" is no id', "an id has letters, digits, - and _")
     if not template.names or any(not name.strip() for name in template.names.values()):
         raise ConfigError("a template needs a name")
-    beside = folder / f".{template.id}.{os.getpid()}.new"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside.write_text(template_text(template), encoding="utf-8")
-        _languages(Table(path, read_toml(beside, MAX_FILE_BYTES)))  # checks that it can be read back
-        beside.replace(path)
-    except OSError as error:
-        raise not_written(f"{path}: cannot be written", error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()
+    content = template_text(template).encode()
+    _languages(Table(path, parsed_toml(path, content, MAX_FILE_BYTES)))  # checks that it can be read back
+    write_whole(path, content)
     return path
 
 

@@ -29,6 +29,11 @@ def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[st
         if not is_needed and isinstance(error, FileNotFoundError | NotADirectoryError):
             return {}
         raise ConfigError(f"{path}: cannot be read", error.strerror or str(error)) from error
+    return parsed_toml(path, data, most_bytes)
+
+
+def parsed_toml(path: Path, data: bytes, most_bytes: int) -> dict[str, Any]:
+    """Return the tables of ``data``, the content of the file ``path``; errors as for ``read_toml``."""
     if len(data) > most_bytes:
         raise ConfigError(f"{path}: is too large", f"at most {most_bytes // 1024} KiB")
     try:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import stat
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -184,25 +183,6 @@ async def test_a_long_text_goes_to_a_tool_where_there_is_one(fakes: Tools) -> No
     assert done == CopyResult(MAX_OSC52_BYTES, ("tool",))
     assert kept.read_text() == text
     assert done.file is None
-
-
-@pytest.fixture
-def victim(data_folder: Path, tmp_path: Path) -> Iterator[None]:
-    """A file of the person, with a link to it where the copy is kept; it must stay as it is."""
-    data_folder.mkdir()
-    victim = tmp_path / "victim"
-    victim.write_text("mine")
-    (data_folder / "copied.md").symlink_to(victim)
-    yield
-    assert victim.read_text() == "mine"
-
-
-@pytest.mark.usefixtures("victim")
-async def test_a_link_where_the_copy_is_kept_is_not_followed(fakes: Tools) -> None:
-    done, _ = await copied("words " * MAX_OSC52_BYTES, fakes.environ())
-    assert done.file is not None
-    assert not done.file.is_symlink()
-    assert stat.S_IMODE(done.file.stat().st_mode) == 0o600
 
 
 @pytest.fixture

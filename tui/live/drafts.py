@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.config.file import data_path
+from agent_tui.model.errors import ConfigError
+from agent_tui.whole_file import write_whole
 from tui.screens.words import say
-from tui.setting import replace_file
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -117,9 +118,9 @@ def write_kept(path: Path, text: str) -> bool:
     """Write a file in one step, or take it away for an empty text; return whether that was possible."""
     try:
         if text:
-            replace_file(path, text.encode(errors="replace"), is_private=True, is_durable=False)
+            write_whole(path, text.encode(errors="replace"), is_private=True, is_durable=False)
         else:
             path.unlink(missing_ok=True)
-    except OSError:
+    except (OSError, ConfigError):
         return False
     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from agent_tui.model.chains import joined
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
 from agent_tui.model.events import ConversationInfo, Message, RoomInfo, TurnNoted
 from agent_tui.model.inert import inert
+from agent_tui.whole_file import write_whole
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui.cli import output
@@ -155,21 +155,16 @@ def clean(text: str) -> str:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write all of ``text`` or leave ``path`` as it was; raises ``ConfigError``."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    """Write all of ``text`` or leave ``path`` as it was; a link stays a link. Raises ``ConfigError``."""
     try:
         if path.exists() and not path.is_file():  # a pipe, a terminal: it cannot be replaced
             path.write_text(inert(text), encoding="utf-8")
-            return
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        else:
+            write_whole(path, text.encode(), is_chosen=True)
     except OSError as error:
         raise not_written(f"{path}: cannot be written", error) from error
     except ValueError as error:
         raise ConfigError(f"{path}: cannot be written", str(error)) from error
-    finally:
-        with contextlib.suppress(OSError, ValueError):
-            beside.unlink()
 
 
 # --- what all formats say ----------------------------------------------------------------------------------

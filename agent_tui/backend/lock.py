@@ -1,6 +1,4 @@
-"""The small files beside a database: the lock of its one process, and files that only their owner can
-read.
-"""
+"""The lock beside a database: one process uses it."""
 
 from __future__ import annotations
 
@@ -90,16 +88,3 @@ def database_lock(path: Path, mode: str) -> Iterator[DatabaseLock]:
         yield lock
     finally:
         lock.release()
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, completely or not at all; raises ``ConfigError``."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        draft.replace(path)
-    except OSError as error:
-        raise not_written(f"{path} cannot be written", error) from error

@@ -1,15 +1,14 @@
-"""The lock of a database and files that only their owner reads."""
+"""The lock of a database."""
 
 from __future__ import annotations
 
 import os
-import stat
 import threading
 from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.files import DatabaseLock, database_lock, write_private
+from agent_tui.backend.lock import DatabaseLock, database_lock
 from agent_tui.model.errors import AgentBusy, ConfigError
 
 
@@ -45,7 +44,7 @@ def test_one_that_has_just_taken_the_lock_is_given_time_to_say_who_it_is(
     path = tmp_path / "x.lock"
     with database_lock(path, "embedded"):
         path.write_text("")  # as between taking the lock and saying so
-        monkeypatch.setattr("agent_tui.backend.files.time.sleep", lambda _: path.write_text("77 embedded\n"))
+        monkeypatch.setattr("agent_tui.backend.lock.time.sleep", lambda _: path.write_text("77 embedded\n"))
         with pytest.raises(AgentBusy, match=r"process 77 \(embedded\)"):
             DatabaseLock(path, "embedded").take()
 
@@ -63,15 +62,3 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> No
         database_lock(tmp_path / "no" / "x.lock", "serve"),
     ):
         pass
-    with pytest.raises(ConfigError, match="cannot be written"):
-        write_private(tmp_path / "no" / "x.json", "{}")
-
-
-def test_a_private_file_is_whole_and_its_owners_alone(tmp_path: Path) -> None:
-    path = tmp_path / "backend.json"
-    path.write_text("old")
-    path.chmod(0o644)
-    write_private(path, '{"new": 1}')
-    assert path.read_text() == '{"new": 1}'
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert list(tmp_path.iterdir()) == [path]
