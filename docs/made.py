@@ -68,7 +68,6 @@ PLACES: Final = {
     "choice": "A choice in a form",
     "picking": "A field with a list",
     "marking": "A list with marks",
-    "rules": "Suspended rules",
 }
 
 

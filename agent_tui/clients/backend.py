@@ -78,24 +78,17 @@ class BackendClient:
         return read_all(ToolInfo, whole_list(value, "tools"), "tools"), read_servers(value)
 
     async def rules(self) -> list[ToolRule]:
-        """Return which calls run without asking, and which rules of an earlier version are suspended."""
+        """Return which calls run without asking."""
         value = await self._calls.plain("GET", "rules", "a list of rules")
         return read_all(ToolRule, whole_list(value, "rules"), "rules")
 
-    async def confirm_rule(self, rule_id: str) -> None:
-        """Restore a suspended rule."""
-        await self._rule("POST", "rule_confirm", rule_id, "confirming a rule")
-
     async def drop_rule(self, rule_id: str) -> None:
         """Remove a rule: what it allowed asks again."""
-        await self._rule("DELETE", "rule", rule_id, "taking back a rule")
-
-    async def _rule(self, method: str, name: str, rule_id: str, what: str) -> None:
-        path = self._calls.paths.of(name, rule_id)
+        path = self._calls.paths.of("rule", rule_id)
         try:
-            await self._calls.net.call(method, path)
+            await self._calls.net.call("DELETE", path)
         except (NotFound, NotOffered) as error:
-            raise await self._calls.explained(method, path, what, error) from error
+            raise await self._calls.explained("DELETE", path, "taking back a rule", error) from error
 
     async def run_tool(self, fields: Mapping[str, str]) -> AsyncGenerator[Event, None]:
         """Run one call of a tool of the server (conversation, workspace, name, arguments as JSON text); yield

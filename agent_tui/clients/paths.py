@@ -18,7 +18,6 @@ _COMMON: Mapping[str, str] = {
     "tool_answer": "/api/tools/run/{run_id}/answer",
     "rules": "/api/tools/rules",
     "rule": "/api/tools/rules/{rule_id}",
-    "rule_confirm": "/api/tools/rules/{rule_id}/confirm",
     "providers": "/api/providers",
     "provider_models": "/api/providers/{provider_id}/models",
     "provider_test": "/api/providers/test",

@@ -127,8 +127,7 @@ class ToolServer:
 
 @dataclass(frozen=True, slots=True)
 class ToolRule:
-    """Calls that a person allowed. ``scope`` "exact": only the call of ``pattern``, in ``folder`` if it has
-    one; "wide": all calls that match the pattern; "suspended": none until it is confirmed. It applies
+    """A call that a person allowed: exactly that of ``pattern``, in ``folder`` if it has one. It applies
     everywhere, or in the conversation or room ``conversation_id``.
     """
 
@@ -137,7 +136,6 @@ class ToolRule:
     pattern: str = ""
     created_at: str = ""
     folder: str = ""
-    scope: str = ""
     conversation_id: str = ""
 
 

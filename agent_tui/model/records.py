@@ -350,8 +350,7 @@ class ToolAsk:
 
     ``call`` is one line; ``preview`` is what would be changed (a diff, if ``preview_type`` is "diff") or more
     of the call. ``pattern`` is the rule that "conversation" and "always" keep, only for calls in ``folder``
-    if there is one. ``suspended`` is a wider rule of an earlier version that would allow the call, but is no
-    longer in effect. With a ``form`` the call is running already: the MCP server asks for values, which
+    if there is one. With a ``form`` the call is running already: the MCP server asks for values, which
     ``call`` says; the answer is the filled-in form.
     """
 
@@ -360,7 +359,6 @@ class ToolAsk:
     preview_type: str = "text"
     pattern: str = ""
     folder: str = ""
-    suspended: str = ""
     form: ToolForm | None = None
 
 

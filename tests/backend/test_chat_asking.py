@@ -63,9 +63,8 @@ async def test_who_reads_the_full_form_is_asked_and_answers(tmp_path: Path) -> N
         assert (await running.post(f"{path}/asks/nobody/step-0", {"decision": "once"})).status == 404
         assert tool.ran == [{"text": "x"}]
         [rule] = (await running.client.call("GET", "/api/tools/rules")).json["rules"]
-        assert (rule["tool"], rule["pattern"], rule["scope"]) == ("change", pattern, "exact")
-        names_of = ["conversation_id", "created_at", "folder", "id", "pattern", "scope", "tool"]
-        assert sorted(rule) == names_of
+        assert (rule["tool"], rule["pattern"]) == ("change", pattern)
+        assert sorted(rule) == ["conversation_id", "created_at", "folder", "id", "pattern", "tool"]
         dropped = await running.client.call("DELETE", f"/api/tools/rules/{rule['id']}")
         assert (dropped.status, dropped.json) == (200, {"rules": []})
         assert (await running.client.call("DELETE", f"/api/tools/rules/{rule['id']}")).status == 404

@@ -14,10 +14,10 @@ from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.model.events import ChangedFile, ConversationInfo, Event, Message
 from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
 from tests.fakes.event_link import EventLink
-from tests.fakes.rules import FakeRules
+from tests.fakes.own_backend import OwnBackend
 
 
-class FakeChatClient(FakeRules):
+class FakeChatClient(OwnBackend):
     """The calls a chat screen makes; ``refuse`` is raised instead of an answer. What was asked is in
     ``asked``, one line each.
     """

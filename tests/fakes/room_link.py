@@ -20,10 +20,10 @@ from agent_tui.clients.records import (
 from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.model.events import Event, LinkChanged, QueuedMessage, RoomInfo
 from tests.fakes.event_link import EventLink
-from tests.fakes.rules import FakeRules
+from tests.fakes.own_backend import OwnBackend
 
 
-class FakeClient(FakeRules):
+class FakeClient(OwnBackend):
     """The calls a screen makes; ``refuse`` is raised instead of an answer.
 
     What was asked is in ``asked`` as (words, room id). ``room`` is what calls about a room answer,

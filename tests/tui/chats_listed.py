@@ -17,7 +17,7 @@ from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationInfo, Message
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
 from tests.fakes.chat_link import FakeChatLink
-from tests.fakes.rules import FakeRules
+from tests.fakes.own_backend import OwnBackend
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_tools import ScriptedTool
 from tests.tui.watched import Watched
@@ -37,7 +37,7 @@ def chat(number: int, **fields: Any) -> ConversationInfo:
     return ConversationInfo(f"c{number}", created_at=when, **{**known, **fields})
 
 
-class ListedChats(FakeRules):
+class ListedChats(OwnBackend):
     """What the list, the search and the settings call; ``refuse`` is raised instead of an answer."""
 
     def __init__(self, chats: Sequence[ConversationInfo], **fields: Any) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 from agent_tui.clients.records import ProviderInfo, RoomChanges, ToolInfo, ToolServer
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import AgentInfo, RoomInfo
-from tests.fakes.rules import FakeRules
+from tests.fakes.own_backend import OwnBackend
 
 
-class ListedClient(FakeRules):
+class ListedClient(OwnBackend):
     """The calls that the list and the form of a new room make; ``refuse`` is raised instead of an answer. A
     room is made once ``may_make`` is set.
     """

@@ -313,10 +313,3 @@ async def test_a_wide_rule_that_a_backend_of_an_earlier_version_would_keep_is_sh
         text = await chat.press("a")
         assert pattern in text
         assert "every call that matches this pattern, in every folder" in text
-
-
-async def test_the_rule_of_an_earlier_version_is_named_on_the_card() -> None:
-    async with opened(message("q1", "Look.")) as chat:
-        text = await asking(chat, replace(ASK, suspended="run_command(make -n *)"))
-        assert "run_command(make -n *)" in text
-        assert "suspended" in text

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from agent_tui.clients.records import ToolRule
 from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
 from tests.state.chat_events import message, started
@@ -181,16 +179,6 @@ async def test_what_other_programs_call_it_leads_to_the_same_and_is_not_listed_t
         await chat.write(command, "escape", "enter")
         assert title in "\n".join((await chat.text()).splitlines()[:4])
         assert chat.app.screen is not chat.app.chat
-
-
-async def test_the_tools_say_that_rules_of_an_earlier_version_are_suspended() -> None:
-    async with opened() as chat:
-        assert "suspended" not in await chat.write("/tools ", "enter")
-        old = ToolRule("1", "run_command", "run_command(make -n *)", scope="suspended")
-        chat.link.calls.known_rules = old, replace(old, id="2", conversation_id="elsewhere")
-        await chat.press("escape")
-        text = await chat.write("/tools ", "enter")
-        assert "suspended rules from an earlier version: 1, listed in the settings" in text
 
 
 async def test_enter_writes_a_command_that_needs_words_and_waits_for_them() -> None:

@@ -49,7 +49,6 @@ LEFT_OUT = {
     "choose.": "chooses from a list, and that dialog is not open",
     "form.": "fills in a field, and no form is open",
     "tool_form.": "answers an MCP server, and that dialog is not open",
-    "rule.": "decides on a suspended rule, and that dialog is not open",
 }
 
 

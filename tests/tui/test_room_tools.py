@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.widgets import OptionList
 
-from agent_tui.clients.records import ToolRule
 from agent_tui.model import events as ev
 from agent_tui.model.errors import NotOffered, Refused
 from agent_tui.model.tool_forms import FormField, ToolForm
@@ -216,55 +214,6 @@ async def test_tools_and_their_folder_are_chosen_in_the_settings() -> None:
         await screen.press("ctrl+s")
         tools_now = "'enabled_tools': ['gone', 'read_file', 'run_command']"
         assert (f"change {{'workspace': '/', {tools_now}}}", "r") in screen.link.calls.asked
-
-
-OLD = ToolRule("1", "run_command", "run_command(make    -n *)", scope="suspended")
-OLD_RULES = (
-    OLD,
-    replace(OLD, id="2", pattern=f"run_command({'x' * 300}\x1b[2J*)", conversation_id="r"),
-    replace(OLD, id="3", pattern="run_command(elsewhere)", conversation_id="other"),
-    replace(OLD, id="4", pattern="run_command(in force)", scope="exact"),
-)
-
-
-async def test_a_suspended_rule_is_confirmed_or_dropped_in_the_settings_once_it_was_seen_whole() -> None:
-    async with opened((120, 50)) as screen:
-        await screen.send(loaded(status="paused", agents=(MIKA,)), LIVE)
-        calls = screen.link.calls
-        calls.known_rules = OLD_RULES
-        text = await screen.press("e")
-        assert "suspended rules from an earlier version" in text
-        assert "run_command(make␣×4-n *)" in text
-        assert "elsewhere" not in text
-        assert "in force" not in text
-        screen.app.screen.query_one("SuspendedRules OptionList", OptionList).focus()
-        assert "c reactivate · x delete" in await screen.text()
-        await screen.press("enter")
-        text = await screen.press("c")
-        assert "Allow every call that matches this" in text
-        assert "run_command(make␣×4-n *)" in text
-        await screen.press("c", "escape")
-        assert not calls.decided
-        await screen.press("c")
-        assert "make␣×4-n" not in await screen.press("y")
-        text = await screen.press("c")
-        assert "here only, in every folder?" in text
-        assert text.count("x") >= 300
-        assert "␛[2J*)" in text
-        await screen.press("n", "x", "y")
-        assert calls.decided == ("confirm 1", "drop 2")
-        assert "suspended rules" not in await screen.text()
-
-
-async def test_a_rule_that_is_not_shown_whole_is_not_confirmed_on_the_screen() -> None:
-    async with opened((60, 20)) as screen:
-        await screen.send(loaded(status="paused", agents=(MIKA,)), LIVE)
-        screen.link.calls.known_rules = (replace(OLD, pattern=f"run_command({'x ' * 1000}; rm *)"),)
-        await screen.press("e")
-        screen.app.screen.query_one("SuspendedRules OptionList", OptionList).focus()
-        await screen.press("c", "y")
-        assert screen.link.calls.decided == ()
-        assert "too long to show in full" in [told.message for told in screen.app._notifications][-1]
 
 
 async def test_a_server_without_tools_says_so_in_the_settings() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
+from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.model.events import ConversationChanged, ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.paths import folder_exists, named_path
@@ -15,7 +15,6 @@ from tui.chat.first import NEW
 from tui.chat.models import pick_model, use_model
 from tui.chat.open_chat import OpenChat
 from tui.forms.chat import SETTINGS, ConversationForm
-from tui.forms.suspended_rules import suspended_in
 from tui.forms.values import FLAGS, read_value, shown
 from tui.lists.chats_texts import sign
 from tui.lists.order import ago
@@ -135,7 +134,6 @@ class ChatCommands:
     async def _set_tools(self, words: str) -> None:
         try:
             tools, servers = await (await self._chat.client()).backend.tools()
-            suspended = [] if words else await self._suspended_rules()
         except AgentTuiError as error:
             raise NotDone(localised(error)) from error
         known = [tool.name for tool in tools]
@@ -143,7 +141,6 @@ class ChatCommands:
         wanted = words.replace(",", " ").split()
         if not wanted:
             about = [told_server(server.name, server.problem) for server in servers if server.problem]
-            about += [say("command.tools.suspended", count=len(suspended))] if suspended else []
             page = texts.tools_page(tools, self._info.enabled_tools, [self._tools_now(), *about])
             self._host.open(PagerScreen(say("command.tools.title"), page, self._host.clock))
             return
@@ -154,13 +151,6 @@ class ChatCommands:
             raise NotDone(say("command.tools.unknown", name=inert_line(strange, 60)))
         _need(await self._chat.changed_by(self._chat.change(enabled_tools=enabled)))
         self._composer.tell(self._tools_now())
-
-    async def _suspended_rules(self) -> Sequence[object]:
-        """Return the suspended rules for this chat; none if the server keeps no rules."""
-        try:
-            return suspended_in(await (await self._chat.client()).backend.rules(), self._info.id)
-        except NotOffered:
-            return ()
 
     def _tools_now(self) -> str:
         enabled = self._info.enabled_tools

@@ -51,8 +51,6 @@ CHAT: Final[dict[str, str]] = {
     # rules that let tools run: for what they hold, and where
     "rules.exact": "this call alone",
     "rules.file": "this file, any content",
-    "rules.wide": "all matching calls",
-    "rules.suspended": "suspended",
     "rules.in.chat": "conversation {name}",
     "rules.in.all": "every conversation",
     # steps
@@ -109,8 +107,6 @@ CHAT: Final[dict[str, str]] = {
     "ask.allow": "Allow this?",
     "ask.where": "in {folder}",
     "ask.seconds": "{seconds} s at most",
-    "ask.suspended": "A rule from an earlier version would allow this and more: {pattern}. It is suspended;"
-    " reactivate or delete it in the settings of this chat or room, below the tools.",
     "ask.rule": "What a saved rule would allow: {rule} ({reach}).",
     "ask.keep": "Always allow this?",
     "ask.keep.folder": "exactly this call, in {folder} only",
@@ -215,7 +211,6 @@ CHAT: Final[dict[str, str]] = {
     "command.system.none": "No system prompt",
     "command.tools.now": "tools: {names}",
     "command.tools.title": "Tools",
-    "command.tools.suspended": "suspended rules from an earlier version: {count}, listed in the settings",
     "command.tools.default": "default (all except the tools for rooms; those that change something ask "
     "first)",
     "command.tools.none": "none",

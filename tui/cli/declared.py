@@ -380,14 +380,8 @@ CHAT_COMMANDS: Final = (
     ),
     Command(
         "tools rules", "list what was allowed, and where",
-        "Lists what was always allowed, or allowed in one chat, without what the config file allows. Rules "
-        "from earlier versions were wider than what had been shown: they are suspended, and allow "
-        "nothing until they are confirmed.", f"{_TOOLS}:list_rules", options=(OUTPUT,), kinds=CHATS,
-    ),
-    Command(
-        "tools confirm", "reactivate a suspended rule from an earlier version",
-        "Reactivates a suspended rule from an earlier version: it allows every call that matches its "
-        "pattern again, in every folder.", f"{_TOOLS}:confirm_rule", (RULE,), (OUTPUT,), CHATS,
+        "Lists what was always allowed, or allowed in one chat, without what the config file allows.",
+        f"{_TOOLS}:list_rules", options=(OUTPUT,), kinds=CHATS,
     ),
     Command(
         "tools forget", "delete a rule, so that approval is needed again",

@@ -15,7 +15,6 @@ from agent_tui.model.settings import Setting
 from tui.forms.fields import Field
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
-from tui.forms.suspended_rules import SuspendedRules
 from tui.forms.tool_list import ChatTools
 from tui.forms.values import read_changed, setting_field, settings_in
 from tui.link import ChatLink
@@ -54,7 +53,6 @@ class ConversationForm(Dialog[None]):
             ModelFields(link, chat.provider_id, chat.model),
             *(self._field(setting, chat) for setting in others),
             self._tools,
-            SuspendedRules(link, chat.id),
         )
 
     def _field(self, setting: Setting, chat: ConversationInfo) -> Field:

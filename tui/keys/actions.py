@@ -172,7 +172,7 @@ def _why_not(binding_id: str, node: DOMNode) -> str:
             can, why = any(one.reader.found.total for one in node.query(Transcript)), "not_searched"
         case "find.next" | "find.previous":
             can, why = isinstance(node, FindBar) and node.asks == "find", "bar_closed"
-        case "form.pick" | "form.next" | "form.previous" | "form.mark" | "rule.confirm" | "rule.drop":
+        case "form.pick" | "form.next" | "form.previous" | "form.mark":
             can, why = node.screen is not None and node.screen.focused is node, "another_field"
         case "room.fold" | "room.fold_all":
             can, why = isinstance(node, RoomScreen) and node.has_step, "no_step"

@@ -24,7 +24,6 @@ from tui.forms.chat import ConversationForm
 from tui.forms.fields import Choice, Marking, Picking
 from tui.forms.new_room import NewRoomScreen
 from tui.forms.setup import SetupScreen
-from tui.forms.suspended_rules import SuspendedRules
 from tui.home.screen import HomeScreen
 from tui.keys.names import character_of, parse, shown, shown_all
 from tui.lists.chats import ConversationsScreen
@@ -89,7 +88,6 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], tuple[str, ...]]]] = {
     "choice": (Choice, ("new", "setup", "settings", "agent_form", "chat_form", "tool_form")),
     "picking": (Picking, ("new", "agent_form", "chat_form")),
     "marking": (Marking, ("new", "settings", "chat_form", "tool_form")),
-    "rules": (SuspendedRules, ("settings", "chat_form")),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and users rely on them: they cannot be changed
 THERE: Final[Mapping[str, tuple[str, ...]]] = {  # scopes whose keys work in a place

@@ -23,7 +23,6 @@ from tui.forms.agent_form import AgentFormScreen
 from tui.forms.fields import FormPart, VimList, swatch
 from tui.forms.form import Form
 from tui.forms.new_room_fields import SETTINGS, in_sections
-from tui.forms.suspended_rules import SuspendedRules
 from tui.forms.tool_list import RoomTools
 from tui.forms.values import read_changed, setting_field
 from tui.link import RoomLink
@@ -63,8 +62,7 @@ class SettingsScreen(Dialog[None]):
         self._agents = AgentList(state, room.link)
         self._tools = RoomTools(state.room.enabled_tools, room.link)
         self._estimated = Static("", id="estimate", markup=False)
-        tools = (self._tools, SuspendedRules(room.link, state.room.id))
-        beside = {"agents": (self._agents,), "tools": tools}
+        beside = {"agents": (self._agents,), "tools": (self._tools,)}
         first = [part for name in FIRST for part in self._fields(name)]
         self._form = Form(*first, *in_sections(self._fields, beside))
 

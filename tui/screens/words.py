@@ -534,16 +534,6 @@ ENGLISH: Final[dict[str, str]] = {
     "setting.synthesis.off": "none",
     "setting.workspace": "working folder",
     "settings.tools": "tools the agents may use, space marks",
-    "rules.title": "suspended rules from an earlier version: they allow nothing",
-    "rules.hint": "{rule.confirm} reactivate · {rule.drop} delete",
-    "rules.confirm": "Allow every call that matches this to run without asking, {reach}?\n\n{pattern}",
-    "rules.confirm.done": "rule reactivated",
-    "rules.drop": "Delete this suspended rule?\n\n{pattern}",
-    "rules.drop.done": "rule deleted",
-    "rules.everywhere": "in all chats and rooms and every folder",
-    "rules.here": "here only, in every folder",
-    "rules.too_long": "too long to show in full: agent-tui tools rules lists it,"
-    " agent-tui tools confirm reactivates it",
     "settings.agents": "in speaking order",
     "settings.hint": "enter save · tab next · on an agent: enter edit · {settings.add} add"
     " · {settings.remove} remove · {settings.earlier} {settings.later} move · {settings.back} back"

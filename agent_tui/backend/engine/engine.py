@@ -261,11 +261,6 @@ class Engine:
         return self.asks.rules()
 
     @whole
-    async def confirm_rule(self, rule_id: str) -> None:
-        """Restore a suspended rule; raises ``NotFound``."""
-        await self.asks.confirm_rule(rule_id)
-
-    @whole
     async def drop_rule(self, rule_id: str) -> None:
         """Remove such a rule; raises ``NotFound``."""
         await self.asks.drop_rule(rule_id)

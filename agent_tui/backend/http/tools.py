@@ -57,7 +57,6 @@ class Tools:
             by_method("/api/tools/run/{run_id}/answer", POST=self.answer),
             by_method("/api/tools/rules", GET=self.rules),
             by_method("/api/tools/rules/{rule_id}", DELETE=self.drop_rule),
-            by_method("/api/tools/rules/{rule_id}/confirm", POST=self.confirm_rule),
         ]
 
     async def listed(self, request: Request) -> Response:
@@ -101,16 +100,7 @@ class Tools:
         return json_answer({}, HTTPStatus.ACCEPTED)
 
     async def rules(self, _request: Request) -> Response:
-        names = ("id", "tool", "pattern", "folder", "scope", "created_at")
-        rules = [
-            {**{name: getattr(rule, name) for name in names}, "conversation_id": rule.conversation_id}
-            for rule in self._engine.rules()
-        ]
-        return json_answer({"rules": rules})
-
-    async def confirm_rule(self, request: Request) -> Response:
-        await self._engine.confirm_rule(path_id(request, "rule_id", "rule"))
-        return await self.rules(request)
+        return json_answer({"rules": [asdict(rule) for rule in self._engine.rules()]})
 
     async def drop_rule(self, request: Request) -> Response:
         await self._engine.drop_rule(path_id(request, "rule_id", "rule"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from agent_tui.backend.models.model import AgentSession
 from agent_tui.model.events import AgentInfo, Event, Note, QueuedMessage, Step, ToolAsk, Usage
@@ -12,7 +11,6 @@ from agent_tui.model.records import FileChange
 from agent_tui.wire import log
 
 Value = str | int | float | bool | None
-RuleScope = Literal["exact", "wide", "suspended"]
 
 ROOM = ("room",)
 VOICE = "voice"  # a spoken chat
@@ -194,10 +192,8 @@ class UserSaid:
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """Calls that run without asking; ``conversation_id`` empty: in every conversation.
-
-    ``scope`` is "exact" for the one call of ``pattern`` in ``folder`` ("" for calls that work in none),
-    "wide" for a glob of an earlier version that a person confirmed, "suspended" for one that covers nothing.
+    """A call that runs without asking: exactly that of ``pattern`` in ``folder`` ("" for calls that work in
+    none). ``conversation_id`` empty: in every conversation.
     """
 
     id: str
@@ -206,7 +202,6 @@ class StoredRule:
     created_at: str
     conversation_id: str = ""
     folder: str = ""
-    scope: RuleScope = "exact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,13 +391,6 @@ class RulePut:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleConfirmed:
-    """A suspended rule is restored, as wide as it is."""
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
 class RuleDropped:
     """The rule is removed."""
 
@@ -438,7 +426,7 @@ class ConversationDropped:
     """The conversation and everything except its events, which are gone before."""
 
 
-RuleChange = RulePut | RuleConfirmed | RuleDropped
+RuleChange = RulePut | RuleDropped
 Change = (
     ConversationCreated
     | ConversationSet

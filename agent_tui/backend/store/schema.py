@@ -37,7 +37,7 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.model.events import AgentInfo
 
-HEAD = "0019"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0020"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -174,7 +174,7 @@ file_change = Table(
 # Calls that run without asking. No foreign key: the rules of all conversations belong to none.
 tool_rule = Table("tool_rule", metadata, *_of(StoredRule, "id"))
 _RULE = tool_rule.c
-_once("tool_rule_once", _RULE.conversation_id, _RULE.pattern, _RULE.folder, _RULE.scope)
+_once("tool_rule_once", _RULE.conversation_id, _RULE.pattern, _RULE.folder)
 
 # Searchable words: stored under their ``number``; newer messages have greater ones.
 searched = Table(

@@ -29,7 +29,6 @@ from agent_tui.backend.store.rows import (
     InboxSet,
     NewEvent,
     RuleChange,
-    RuleConfirmed,
     RuleDropped,
     RulePut,
     RunOpened,
@@ -192,7 +191,7 @@ def _change(connection: Connection, id_: str, change: Change, seqs: Sequence[int
             connection.execute(_SAY, said)
         case EventsDropped(up_to):
             connection.execute(delete(event).where(event.c.conversation_id == id_, event.c.seq <= up_to))
-        case RulePut() | RuleConfirmed() | RuleDropped():
+        case RulePut() | RuleDropped():
             _change_rules(connection, change)
         case Searchable():
             _index(connection, id_, change)
@@ -344,9 +343,6 @@ def _change_rules(connection: Connection, change: RuleChange) -> None:
     match change:
         case RulePut(rule):
             connection.execute(sqlite.put_once(tool_rule).values(**asdict(rule)))
-        case RuleConfirmed(rule_id):
-            suspended = (tool_rule.c.id == rule_id) & (tool_rule.c.scope == "suspended")
-            connection.execute(update(tool_rule).where(suspended).values(scope="wide"))
         case RuleDropped(rule_id):
             connection.execute(delete(tool_rule).where(tool_rule.c.id == rule_id))
 

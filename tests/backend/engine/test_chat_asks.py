@@ -13,11 +13,8 @@ from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.chats.fields import QuestionFields
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.store.rows import RulePut, StoredRule
-from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import NotFound, Refused
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
-from tests.fakes.scripted_model import Script
 from tests.fakes.scripted_tools import asker, reader, writer
 
 
@@ -189,37 +186,6 @@ async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps
         kept = {"conversation": [house.id], "always": [""], "deny": []}
         assert [rule.conversation_id for rule in house.engine.rules()] == kept[counted]
     assert len(tool.ran) == (counted != "deny")
-
-
-async def test_a_rule_of_an_earlier_version_holds_again_only_when_somebody_confirms_it(
-    tmp_path: Path,
-) -> None:
-    store = FileStore(tmp_path / "a.db")
-    old = StoredRule("r1", "change", "change", "2026-01-01T00:00:00+00:00", scope="suspended")
-    await store.append("", (), [RulePut(old)])
-    await store.close()
-    changes: list[Script] = [[call("change", {"a": 1})], ["Done."]]
-    model = speaks(*changes * 4)
-    async with open_chats(tmp_path / "a.db", model, writer()) as house:
-        assert house.engine.rules() == [old]
-        with house.engine.chats.attend(house.id):
-            answer_id = await house.begin()
-            asking = await house.asks()
-            assert asking["ask"]["suspended"] == "change"
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("deny"))
-            await house.ended(answer_id)
-        await house.ask()
-        assert statuses(await house.last()) == ["denied"]
-        with pytest.raises(NotFound):
-            await house.engine.confirm_rule("r2")
-        await house.engine.confirm_rule("r1")
-        await house.ask()
-        assert statuses(await house.last()) == ["done"]
-    async with open_chats(tmp_path / "a.db", model, writer()) as house:
-        assert [rule.scope for rule in house.engine.rules()] == ["wide"]
-        await house.engine.drop_rule("r1")
-        await house.ask()
-        assert statuses(await house.last()) == ["denied"]
 
 
 async def test_what_is_too_long_to_be_shown_asks_nobody_and_does_not_run(tmp_path: Path) -> None:

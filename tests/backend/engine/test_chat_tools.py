@@ -36,9 +36,6 @@ class Nobody:
     def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
         return False
 
-    def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
-        return ""
-
     def could_allow(self, tool: str) -> bool:
         return False
 

@@ -164,4 +164,4 @@ async def test_every_commit_reaches_the_disk_before_it_is_acknowledged(tmp_path:
         )
     await store.close()
     assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
-    assert schema.HEAD == "0019"
+    assert schema.HEAD == "0020"

@@ -205,19 +205,30 @@ INSERT INTO tool_rule VALUES
 """
 
 
-async def test_rules_of_earlier_versions_are_suspended_whatever_they_allow(tmp_path: Path) -> None:
+async def test_rules_that_no_person_saw_as_they_are_do_not_come_over(tmp_path: Path) -> None:
     file = made(tmp_path / "rooms.db", "0005", RULES_OF_0005)
     store = FileStore(file)
     rules = await store.read(reads.rules)
-    seen = StoredRule("3", "run_command", "run_command(make all)", "e", "r", "/code", "exact")
-    await store.append("r", (), [RulePut(seen), RulePut(replace(seen, id="4"))])
-    again = await store.read(reads.rules)
     await store.close()
-    assert [(rule.id, rule.pattern, rule.folder, rule.scope) for rule in rules] == [
-        ("1", "run_command(make -n *)", "", "suspended"),
-        ("2", "run_command(make all)", "", "suspended"),
-    ]
-    assert again == [*rules, seen]
+    assert rules == []
+
+
+RULES_OF_0019 = """
+INSERT INTO tool_rule (id, conversation_id, tool, pattern, created_at, folder, scope) VALUES
+  ('1', 'r', 'run_command', 'run_command(make all)', 'c', '/code', 'exact'),
+  ('2', 'r', 'run_command', 'run_command(make all)', 'c', '/code', 'wide'),
+  ('3', '', 'run_command', 'run_command(make *)', 'c', '', 'suspended');
+"""
+
+
+async def test_of_all_rules_only_exact_ones_come_over_each_once(tmp_path: Path) -> None:
+    file = made(tmp_path / "rooms.db", "0019", RULES_OF_0019)
+    store = FileStore(file)
+    seen = StoredRule("1", "run_command", "run_command(make all)", "c", "r", "/code")
+    await store.append("r", (), [RulePut(replace(seen, id="4"))])
+    rules = await store.read(reads.rules)
+    await store.close()
+    assert rules == [seen]
 
 
 async def test_a_migration_that_fails_changes_nothing(tmp_path: Path, later: Path) -> None:

@@ -28,7 +28,7 @@ from agent_tui.backend.store.rows import KINDS, ROOM
 from agent_tui.backend.store.sqlite import open_engines
 from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreError, StoreFull
-from agent_tui.model.events import TextAdded
+from agent_tui.model.events import TextAdded, ToolAsk, ToolStatusChanged
 from agent_tui.wire import log
 from agent_tui.wire.content import dump
 from tests.backend.processes import TOKEN, running
@@ -252,6 +252,13 @@ def test_a_frame_that_no_dialect_would_write_today_is_replayed_as_it_was(
 def test_what_was_said_is_known_whatever_its_frame_looks_like() -> None:
     kept = in_log("message_chunk", "m", '{"content": "spaced", "id": "m"}', is_room=True)
     assert log.decode(*kept) == TextAdded("m", "spaced")
+
+
+def test_an_ask_is_read_without_what_only_an_earlier_version_said_of_it() -> None:
+    asks = ToolStatusChanged("m", "step-1", "asks", ask=ToolAsk("make -n"))
+    name, data = log.encode(asks)
+    ask = {"call": "make -n", "suspended": "run_command(make *)"}
+    assert log.decode(name, dump({**json.loads(data), "ask": ask})) == asks
 
 
 def test_a_text_cannot_pass_for_a_frame_that_was_kept() -> None:

@@ -1,9 +1,9 @@
-"""``agent-tui tools list|rules|confirm|forget``: the tools of agents, and the rules for calls."""
+"""``agent-tui tools list|rules|forget``: the tools of agents, and the rules for calls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
@@ -19,17 +19,12 @@ from tui.cli.output import OutputFormat
 from tui.lists.order import ago
 from tui.live.texts import BUILT_IN, about_tool
 from tui.request import Source
-from tui.screens.localised import localised
-from tui.screens.words import list_of, said, say
+from tui.screens.words import list_of, say
 
 MAX_DESCRIPTION_CHARACTERS: Final = 80
 RUNS: Final = {"read": "chat_form.tools.reads", "ask": "chat_form.tools.asks"}  # permission → its text
 NO_TOOLS: Final = "no tools"
 NO_RULES: Final = "nothing was allowed: every tool that changes or reaches something asks first"
-SUSPENDED: Final = (
-    "suspended rules of an earlier version are wider than what was shown then, and allow nothing; "
-    "agent-tui tools confirm RULE lets one hold again, tools forget RULE drops it"
-)
 
 
 def list_tools(source: Source, output_format: OutputFormat) -> None:
@@ -64,22 +59,6 @@ def list_rules(source: Source, output_format: OutputFormat) -> None:
     short = short_ids([(rule.id, rule.pattern) for rule in rules])
     rows = [(short[rule.id], *_rule_cells(rule, places)) for rule in rules]
     listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), rows, NO_RULES)
-    if any(rule.scope == "suspended" for rule in rules):
-        output.notice(localised(SUSPENDED))
-
-
-def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> None:
-    """Restore a suspended rule; raises as ``forget_rule``, and ``ConfigError`` if it is not suspended."""
-
-    async def confirm(client: ChatClient) -> ToolRule:
-        rule = _find(await client.backend.rules(), wanted)
-        if rule.scope != "suspended":
-            raise ConfigError(f'the rule "{inert_line(wanted)}" is not suspended', "there is nothing to do")
-        await client.backend.confirm_rule(rule.id)
-        return replace(rule, scope="wide")
-
-    rule = asked(source, connect.chat_client, confirm)
-    print_one(f"runs without asking: all matching calls {_shown(rule)}", asdict(rule), output_format)
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> None:
@@ -95,10 +74,7 @@ def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> Non
 
 
 def _shown(rule: ToolRule) -> str:
-    pattern = rule.pattern or rule.tool
-    return visible_line(
-        spelled_out(pattern) if rule.scope == "exact" else pattern, output.MAX_LINE_CHARACTERS
-    )
+    return visible_line(spelled_out(rule.pattern or rule.tool), output.MAX_LINE_CHARACTERS)
 
 
 def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
@@ -106,8 +82,7 @@ def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
     if rule.conversation_id:
         name = inert_line(places.get(rule.conversation_id, rule.conversation_id))
         where.append(say("rules.in.chat", name=name))
-    is_file = rule.scope == "exact" and rule.tool in WRITING_TOOLS
-    holds = said(f"rules.{'file' if is_file else rule.scope}") or inert_line(rule.scope)
+    holds = say("rules.file" if rule.tool in WRITING_TOOLS else "rules.exact")
     return _shown(rule), list_of(where) or say("rules.in.all"), holds, ago(rule.created_at)
 
 

@@ -152,8 +152,6 @@ def _call_pieces(ask: ToolAsk, limit: str | None) -> list[str]:
     if ask.pattern and not allows_file and (is_file or not is_exact(ask.pattern, ask.folder)):
         rule, reach = kept_rule(ask)
         pieces.append(escaped(say("ask.rule", rule=rule, reach=reach)))
-    if ask.suspended:
-        pieces.append(escaped(say("ask.suspended", pattern=visible_line(ask.suspended))))
     return pieces
 
 

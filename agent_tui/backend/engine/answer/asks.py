@@ -1,8 +1,7 @@
 """Decides whether a tool may run: by rules, and by people who can be asked.
 
 A rule that a person keeps is only for the call that they saw, in the folder in which it would work. Wider
-rules are in the config file. Rules stored by earlier versions are wider: they are suspended until a person
-confirms them.
+rules are in the config file.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import OpenPrograms, UnwatchedTimers
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store import reads
-from agent_tui.backend.store.rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, StoredRule
+from agent_tui.backend.store.rows import RuleChange, RuleDropped, RulePut, StoredRule
 from agent_tui.backend.store.steps import calls
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.rules import allows, exact_rule
@@ -132,12 +131,7 @@ class Asks:
         if not mine:
             return False
         exact = exact_rule(tool, arguments, place)
-        return any(
-            (rule.pattern, rule.folder) == exact
-            if rule.scope == "exact"
-            else allows(rule.pattern, tool, arguments, place)
-            for rule in mine
-        )
+        return any((rule.pattern, rule.folder) == exact for rule in mine)
 
     def could_allow(self, room_id: str, tool: str, *, is_alone: bool = False) -> bool:
         """Return whether a person can be asked, or a rule covers the tool."""
@@ -145,15 +139,6 @@ class Asks:
             return True
         is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
         return is_named or any(rule.tool == tool for rule in self._holding(room_id))
-
-    def suspended(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
-        """Return the pattern of a suspended rule that would let the call run if it were confirmed, or ""."""
-        mine = (
-            rule
-            for rule in self._rules
-            if rule.conversation_id in ("", room_id) and rule.scope == "suspended"
-        )
-        return next((rule.pattern for rule in mine if allows(rule.pattern, tool, arguments, place)), "")
 
     def ask(
         self, key: Key, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk
@@ -236,16 +221,8 @@ class Asks:
         self._let_go()
 
     def rules(self) -> list[StoredRule]:
-        """Return all rules except the config file's, including those of one conversation and suspended
-        ones.
-        """
+        """Return all rules except the config file's, including those of one conversation."""
         return list(self._rules)
-
-    async def confirm_rule(self, rule_id: str) -> None:
-        """Restore a suspended rule, as wide as it is; raises ``NotFound``."""
-        async with self._changing:
-            await self._change("", RuleConfirmed(self._known(rule_id).id))
-        self._let_go()
 
     async def drop_rule(self, rule_id: str) -> None:
         """Remove a rule; from now on it lets nothing run. Raises ``NotFound``."""
@@ -259,11 +236,7 @@ class Asks:
         self._rules = [rule for rule in self._rules if rule.conversation_id != room_id]
 
     def _holding(self, room_id: str) -> list[StoredRule]:
-        return [
-            rule
-            for rule in self._rules
-            if rule.conversation_id in ("", room_id) and rule.scope != "suspended"
-        ]
+        return [rule for rule in self._rules if rule.conversation_id in ("", room_id)]
 
     def _known(self, rule_id: str) -> StoredRule:
         for rule in self._rules:
@@ -273,7 +246,7 @@ class Asks:
 
     async def _keep(self, one: _Open, room_id: str) -> None:
         now, ask = self._timing.now().isoformat(), one.ask
-        rule = StoredRule(uuid4().hex, one.call.name, ask.pattern, now, room_id, ask.folder, "exact")
+        rule = StoredRule(uuid4().hex, one.call.name, ask.pattern, now, room_id, ask.folder)
         async with self._changing:
             await self._change(room_id, RulePut(rule))
 
@@ -335,10 +308,6 @@ class RoomGate:
     def could_allow(self, tool: str) -> bool:
         """Return whether any call of the tool might be allowed."""
         return self.asks.could_allow(self.room_id, tool, is_alone=self.is_alone)
-
-    def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
-        """Return the pattern of a suspended rule that would let the call run, or ""."""
-        return self.asks.suspended(self.room_id, tool, arguments, place)
 
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
         """Return a future for the decision."""

@@ -105,10 +105,6 @@ class Gate(Protocol):
         """
         ...
 
-    def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
-        """Return the pattern of a suspended rule that would let it run if it were confirmed, or ""."""
-        ...
-
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
         """Return a future for the decision; cancelling it withdraws the question."""
         ...
@@ -274,9 +270,8 @@ class ToolCalls:
         pattern, folder = exact_rule(name, arguments, place)
         if storable(pattern + folder) != pattern + folder:
             pattern = folder = ""
-        suspended = self._workshop.gate.suspended(name, arguments, place)
         call, preview = storable(ask.call), storable(ask.preview)
-        return ToolAsk(call, preview, ask.preview_type, pattern, folder, suspended)
+        return ToolAsk(call, preview, ask.preview_type, pattern, folder)
 
     def _asked(self, one: _Prepared) -> _Prepared:
         if one.ask is None:
@@ -423,7 +418,7 @@ class ToolCalls:
             now = await self._shown(tool, arguments)
         except ToolError as error:
             return str(error)
-        return "" if replace(now, suspended=one.ask.suspended) == one.ask else OUTDATED
+        return "" if now == one.ask else OUTDATED
 
     async def _end(
         self,

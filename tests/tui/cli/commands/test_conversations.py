@@ -23,11 +23,9 @@ RULE = {
     "pattern": "run_command(make *)",
     "created_at": "",
     "folder": "",
-    "scope": "",
     "conversation_id": "",
 }
-EXACT = {**RULE, "id": "4", "pattern": "run_command(ls [*].py)", "folder": "/code/x", "scope": "exact"}
-OLD = {**RULE, "id": "50", "pattern": "run_command(make -n *)", "scope": "suspended"}
+EXACT = {**RULE, "id": "4", "pattern": "run_command(ls [*].py)", "folder": "/code/x"}
 FILE = {**EXACT, "id": "6", "tool": "write_file", "pattern": "write_file(a)", "conversation_id": "c1"}
 
 
@@ -226,7 +224,6 @@ def test_a_beginning_that_fits_two_names_both(home: Home) -> None:
         "tools",
         "tools nonsense",
         "tools forget",
-        "tools confirm",
     ],
 )
 def test_wrong_usage_is_one_line(alone: Home, command: str) -> None:
@@ -290,24 +287,16 @@ def test_rules_have_short_ids_and_name_a_conversation_by_its_short_one(alone: Ho
         assert alone.main("tools", "forget", first[0], "--url", server.url).returncode == 0
 
 
-def test_rules_say_where_they_hold_and_suspended_ones_are_confirmed(alone: Home) -> None:
+def test_rules_say_where_they_hold_and_are_forgotten_by_their_pattern(alone: Home) -> None:
     with in_thread(LogChatServer()) as server:
-        server.on("GET", "/api/tools/rules", answers_json({"rules": [EXACT, FILE, OLD]}))
-        server.on("POST", "/api/tools/rules/50/confirm", answers_json({"rules": []}))
+        server.on("GET", "/api/tools/rules", answers_json({"rules": [EXACT, FILE]}))
         where = ("--url", server.url)
         listed = alone.main("tools", "rules", *where)
         rows = [[cell for cell in row.split("  ") if cell] for row in listed.stdout.splitlines()[1:]]
         assert [[cell.strip() for cell in row[1:4]] for row in rows] == [
             ["run_command(ls *.py)", "/code/x", "this call alone"],
             ["write_file(a)", "/code/x, conversation c1", "this file, any content"],
-            ["run_command(make -n *)", "every conversation", "suspended"],
         ]
-        assert "agent-tui tools confirm RULE" in listed.stderr
-        refused = alone.main("tools", "confirm", "4", *where)
-        assert (refused.returncode, "is not suspended" in refused.stderr) == (2, True)
-        ran = alone.main("tools", "confirm", "run_command(make -n *)", *where)
-        assert ran.stdout == "runs without asking: all matching calls run_command(make -n *)\n"
-        assert server.asked("POST", "/api/tools/rules/50/confirm")
         server.on("DELETE", "/api/tools/rules/4", answers_json({"rules": []}))
         ran = alone.main("tools", "forget", "run_command(ls *.py)", *where)
         assert ran.stdout == "asks again: run_command(ls *.py)\n"
