@@ -263,12 +263,12 @@ def look_at_the_room(view: Terminal) -> None:
     back(view, "Queued messages")
     view.send("e")
     view.wait_for("in speaking order")
-    go_to(view, "1  ██ [red]Ada[/]", tabs=11)
+    go_to(view, "1  ██ [red]Ada[/]", tabs=3)
     view.send("\r")
-    view.wait_for("Agent")
+    view.wait_for("system prompt")
     go_to(view, "system prompt", tabs=1)
     view.press_until("\x1b[5~", "[red]prompt[/]")  # up to the beginning of it
-    back(view, "Agent")
+    back(view, "system prompt")
     back(view, "in speaking order")
 
 

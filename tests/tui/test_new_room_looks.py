@@ -201,7 +201,7 @@ async def test_a_room_without_agents_is_not_made_and_the_form_says_why(tmp_path:
         await page.leave_all_agents()
         await page.fill(task=TASK)
         await page.press("ctrl+n")
-        assert "a room needs an agent: mark one, or write one" in page.seen.now
+        assert "a room needs an agent: mark one, or add your own" in page.seen.now
         assert page.seen.client.made == []
 
 
