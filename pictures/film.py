@@ -24,23 +24,29 @@ _RECT: Final = re.compile(r'<rect fill="([^"]+)" x="([\d.]+)" y="([\d.]+)" width
 _TEXT: Final = re.compile(
     r'<text class="[\w-]+-(r\d+)" x="([\d.]+)" y="([\d.]+)" textLength="([\d.]+)"[^>]*>([^<]*)<'
 )
-_PLACE: Final = re.compile(r' x="([\d.]+)" y="([\d.]+)" textLength="[\d.]+"([^>]*)>([^<]*)</text>')
+_PLACE: Final = re.compile(
+    r'<text class="([\w-]+)" x="([\d.]+)" y="([\d.]+)" textLength="[\d.]+"([^>]*)>([^<]*)</text>'
+)
+_WORDS: Final = re.compile("(?:[^\u00a0]|\u00a0(?!\u00a0|$))+")  # up to two blanks
 BLANK: Final = "\u00a0"  # what Rich draws for a space
 
 
 def placed(svg: str) -> str:
-    """Return a screenshot with each text in the cells that it takes (Rich counts characters) and without the
-    blanks around it: some viewers drop those, and then show the rest in the wrong place.
+    """Return a screenshot with each text in the cells that it takes (Rich counts characters) and without rows
+    of blanks: some viewers drop those, or make them narrower, and show the rest in the wrong place.
     """
     return _PLACE.sub(_in_its_cells, svg)
 
 
 def _in_its_cells(text: re.Match[str]) -> str:
-    x, y, more, words = text.groups()
-    words = unescape(words)
-    bare = words.strip(BLANK)
-    x = float(x) + CELL * cell_len(words[: len(words) - len(words.lstrip(BLANK))])
-    return f' x="{x:g}" y="{y}" textLength="{CELL * cell_len(bare):g}"{more}>{escape(bare)}</text>'
+    style, left, y, more, words = text.groups()
+    words, parts = unescape(words), ""
+    for found in _WORDS.finditer(words):
+        bare = found[0].lstrip(BLANK)
+        x = float(left) + CELL * cell_len(words[: found.end() - len(bare)])
+        parts += f'<text class="{style}" x="{x:g}" y="{y}" textLength="{CELL * cell_len(bare):g}"{more}>'
+        parts += f"{escape(bare)}</text>"
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
