@@ -92,7 +92,7 @@ async def test_every_agent_of_a_room_is_told_it(tmp_path: Path, folder: Path) ->
         room = await house.engine.create(ROOMS, new)
         await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
-        assert all("Use tabs." in one.request.messages[0].content for one in model.calls)
+        assert ["Use tabs." in one.request.messages[0].content for one in model.calls] == [True, True]
         said = (await house.engine.messages(ROOMS, room.id, None, None)).messages
     assert [one.notes for one in said if one.role == "assistant"] == [(Note("guide", "AGENTS.md", 10),)] * 2
 
