@@ -81,12 +81,15 @@ async def asked(
     return frames
 
 
-async def test_a_tool_that_only_looks_runs_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("decision", ["once", "deny"])
+async def test_a_tool_that_only_looks_needs_approval_too(tmp_path: Path, decision: str) -> None:
     look = ScriptedTool("look", echo)
     async with chat_backend(tmp_path, NOBODY_SPEAKS, look) as backend:
-        frames = await asked(backend, body(tmp_path, "look", arguments='{"text": "hello"}'))
-        assert "hello" in outcome(frames)["content"]
-        assert look.ran == [{"text": "hello"}]
+        fields = body(tmp_path, "look", arguments='{"text": "hello"}')
+        frames = await asked(backend, fields, {"decision": decision})
+        assert [data(frame)["ask"]["call"] for frame in frames if data(frame).get("ask")]
+        assert ("hello" in outcome(frames).get("content", "")) == (decision == "once")
+        assert look.ran == [{"text": "hello"}] * (decision == "once")
 
 
 @pytest.mark.parametrize("decision", ["once", "conversation", "always", "deny"])
@@ -129,7 +132,10 @@ async def test_a_client_that_leaves_ends_what_runs(tmp_path: Path) -> None:
         return ""
 
     async with chat_backend(tmp_path, NOBODY_SPEAKS, ScriptedTool("slow", slow)) as backend:
-        async with backend.client.open("POST", RUN, body(tmp_path, "slow")):
+        async with backend.client.open("POST", RUN, body(tmp_path, "slow")) as stream:
+            asking = await anext(frames_of(stream))
+            answer = f"{RUN}/{data(asking)['turn_id']}/answer"
+            await backend.client.call("POST", answer, {"decision": "once"})
             await began.wait()
         await ended.wait()
 

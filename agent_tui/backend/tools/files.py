@@ -16,7 +16,7 @@ from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, Tool
 from agent_tui.backend.tools.walking import FolderEntry, glob_spec, walk
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.model.events import ToolAsk
-from agent_tui.model.inert import inert_line
+from agent_tui.model.inert import inert_line, visible, visible_line
 
 FILE_SECONDS = 20.0
 MAX_ENTRIES = 1_000
@@ -62,9 +62,12 @@ class LookingTool(ABC):
     spec: ToolSpec
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the call in one line."""
-        about = inert_line(" ".join(str(one) for one in arguments.values()) or ".", 300)
-        return ToolAsk(f"{self.spec.name} {about}")
+        """Return the call in one line. Raises ``ToolError`` for a path outside the workspace."""
+        with Workspace.of(place).find(arguments.get("path", ".")):
+            pass
+        call = f"{self.spec.name} {' '.join(str(one) for one in arguments.values()) or '.'}"
+        line = visible_line(call)
+        return ToolAsk(line, "" if line == call else visible(call))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return the result of ``look``, which is told when it is no longer needed: a thread cannot be

@@ -22,7 +22,7 @@ def exact_rule(tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> tup
         return "", ""
     root = os.path.realpath(place.workspace)
     if tool in PATH_TOOLS:
-        arguments = {**arguments, "path": os.path.relpath(_found(arguments, root), root)}
+        arguments = {**arguments, "path": os.path.relpath(_found(_path_in(arguments), root), root)}
     return exact_pattern(tool, arguments), root
 
 
@@ -30,17 +30,24 @@ def allows(pattern: str, tool: str, arguments: Mapping[str, Any], place: ToolPla
     """Return whether a pattern covers this call. A file has to be covered both as it is named and as it is
     found: a link never leads to a file that the pattern does not cover.
     """
+    if tool in PATH_TOOLS:
+        arguments = {**arguments, "path": _path_in(arguments)}
     if not pattern_allows(pattern, tool, arguments):
         return False
     if tool not in PATH_TOOLS or place.workspace is None:
         return True
     root = os.path.realpath(place.workspace)
-    found = _found(arguments, root)
+    found = _found(arguments["path"], root)
     if found == os.path.normpath(Path(root, arguments["path"])):
         return True
     return pattern_allows(pattern, tool, {**arguments, "path": os.path.relpath(found, root)})
 
 
-def _found(arguments: Mapping[str, Any], root: str) -> str:
+def _path_in(arguments: Mapping[str, Any]) -> str:
+    """Return the path of a call; without one, ``list_files`` lists the whole workspace."""
+    return str(arguments.get("path", "."))
+
+
+def _found(path: str, root: str) -> str:
     """Return a file's path without links."""
-    return os.path.realpath(Path(root, arguments["path"].replace("\0", "")))
+    return os.path.realpath(Path(root, path.replace("\0", "")))

@@ -19,7 +19,7 @@ from agent_tui.backend.tools.tool import (
     ToolPlace,
     object_schema,
 )
-from agent_tui.backend.tools.workspace import MissingFolder, Workspace
+from agent_tui.backend.tools.workspace import MAX_PATH_CHARACTERS, MissingFolder, Workspace
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.records import FileChange
@@ -64,11 +64,11 @@ class _ChangingTool(ABC):
     spec: ToolSpec
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the diff that the call would make."""
+        """Return the diff that the call would make; the path is never cut."""
         path: str = arguments["path"]
         workspace = Workspace.of(place)
         old, new = self._both(arguments, workspace)
-        call = visible_line(f"{self.spec.name} {path}")
+        call = visible_line(f"{self.spec.name} {path}", 2 * MAX_PATH_CHARACTERS)
         with suppress(MissingFolder), workspace.find(path, is_written=True) as found:
             if found.path != posixpath.normpath(path) and not path.startswith("/"):
                 call = visible_line(f"{self.spec.name} {path}, a link to {found.path}")

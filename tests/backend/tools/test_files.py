@@ -11,7 +11,7 @@ import pytest
 
 from agent_tui.backend.tools.files import MAX_ENTRIES, MAX_LINES, ListFiles, ReadFile
 from agent_tui.backend.tools.searching import MAX_HITS, SearchFiles
-from agent_tui.backend.tools.tool import Tool, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 from tests.backend.tools.calls import called, refused
 
 
@@ -209,3 +209,13 @@ async def test_a_pattern_may_count_what_people_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pattern", ["(", "[", "(?P<1>x)", "\\", "*"])
 async def test_a_pattern_that_is_none_is_refused(tmp_path: Path, pattern: str) -> None:
     assert "no regular expression" in await refused(SearchFiles(), tmp_path, pattern=pattern)
+
+
+def test_the_approval_of_a_look_shows_all_of_it_and_refuses_what_is_outside(project: Path) -> None:
+    place = ToolPlace(project)
+    assert ReadFile().ask({"path": "src/one.py", "offset": 3}, place).call == "read_file src/one.py 3"
+    assert ListFiles().ask({}, place).call == "list_files ."
+    hidden = SearchFiles().ask({"pattern": "needle" + " " * 400 + "secret" * 50}, place)
+    assert "secret" * 50 in hidden.preview
+    with pytest.raises(ToolError, match="outside"):
+        ReadFile().ask({"path": "../other"}, place)

@@ -322,3 +322,12 @@ def test_a_pattern_does_not_cover_what_only_a_link_in_it_leads_to(tmp_path: Path
     assert rules.allows("write_file", "write_file", {"path": "src/x"}, place)
     absolute = f"write_file({tmp_path}/src/*)"
     assert rules.allows(absolute, "write_file", {"path": f"{tmp_path}/src/a"}, place)
+
+
+def test_a_list_without_a_path_is_one_of_the_whole_workspace(tmp_path: Path) -> None:
+    place = ToolPlace(tmp_path)
+    pattern, folder = rules.exact_rule("list_files", {"depth": 1}, place)
+    assert (pattern, folder) == ("list_files(.)", str(tmp_path))
+    assert rules.allows(pattern, "list_files", {}, place)
+    assert rules.allows("list_files(*)", "list_files", {}, place)
+    assert not rules.allows(pattern, "list_files", {"path": "src"}, place)

@@ -1,7 +1,7 @@
 """Single calls of our tools for agents that live elsewhere (``client_tools``, protocols.md §4).
 
-They run like those of our own agents: by ``ToolCalls``, with the same rules, confinement and questions to a
-person. Nothing about them is stored: the program that shows the answer has them.
+They run like those of our own agents: by ``ToolCalls``, with the same rules and confinement; every call needs
+a person's approval, or a rule. Nothing about them is stored: the program that shows the answer has them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class ToolRuns:
     async def _work(self, run: _Run, asked: ToolCallAsked) -> None:
         gate = self._asks.gate(run.conversation_id, run.id, is_alone=asked.is_alone)
         place = ToolPlace(Path(asked.workspace))
-        workshop = Workshop(self._tools, gate, place, self._enabled)
+        workshop = Workshop(self._tools, gate, place, self._enabled, is_foreign=True)
         steps = StepLog(run.id, self._timing.now().isoformat(), has_rows=False)
         written = ChangeSet()
         steps.hear([CallPiece(0, run.id, asked.name, asked.arguments)], written)

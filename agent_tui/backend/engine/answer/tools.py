@@ -116,12 +116,15 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What calls need to run: ``enabled`` are the names of the tools that were offered."""
+    """What calls need to run: ``enabled`` are the names of the tools that were offered. ``is_foreign``: the
+    agent is not ours, so tools that only read need approval, too.
+    """
 
     tools: ToolSource
     gate: Gate
     place: ToolPlace
     enabled: Collection[str]
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +235,10 @@ class ToolCalls:
 
     async def _prepare(self, one: _Prepared) -> _Prepared:
         arguments = one.arguments or {}
-        if one.tool is None or one.tool.permission == "read" or self._is_let_run(one.call.name, arguments):
+        if one.tool is None:
+            return one
+        needs_word = one.tool.permission == "ask" or self._workshop.is_foreign
+        if not needs_word or self._is_let_run(one.call.name, arguments):
             return one
         try:
             return replace(one, ask=await self._shown(one.tool, arguments))

@@ -76,9 +76,7 @@ def ask(home: Home, *options: str) -> Any:
     return home.main("ask", "Do it", "--backend", "them", *options)
 
 
-def test_ask_runs_what_only_looks_and_what_allow_names_and_denies_all_else(
-    home: Home, agent: AgentSocketServer
-) -> None:
+def test_ask_runs_what_allow_names_and_denies_all_else(home: Home, agent: AgentSocketServer) -> None:
     (home.folder / "work" / "a.txt").write_text("blue\n")
     agent.answers = [
         wants(
@@ -88,7 +86,7 @@ def test_ask_runs_what_only_looks_and_what_allow_names_and_denies_all_else(
             ("run_command", {"command": "touch c.txt"}),
         )
     ]
-    done = ask(home, "--allow", "write_file(b.txt)")
+    done = ask(home, "--allow", "read_file(*)", "--allow", "write_file(b.txt)")
     assert (done.returncode, done.stdout) == (0, "Thanks.\n"), done
     assert agent.paths == ["/v1/agent_ws/0/?client_tools=1"]
     came = results(agent)
@@ -332,6 +330,7 @@ async def test_a_backend_of_ours_that_dies_fails_the_call_and_the_next_one_start
         assert "it may have run" in results(server)["c0"]["error"]
         server.received.clear()
         await chat.ask("Look")
+        await press(chat, "y")
         await server.until(lambda _: "c0" in results(server))
         assert "began" in results(server)["c0"]["result"]
 
