@@ -11,6 +11,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -284,6 +285,7 @@ def _backend(name: str, table: Table) -> BackendConfig:
         raise table.fail("paths", "must be a table of strings")
     kind = _kind(table, BACKEND_KINDS)
     known = ("kind", "url", "token", "token_env", "timeout", *_KNOWN_OF_KIND[kind])
+    table.refuse_unknown({*known, *chain.from_iterable(_KNOWN_OF_KIND.values())})
     table.warn_of_unknown(known)
     said = table.said(BackendConfig, {one.name for one in fields(BackendConfig)} - {*known})
     if "chat_path" in known and "chat_path" in table.values:
@@ -301,7 +303,7 @@ def _backend(name: str, table: Table) -> BackendConfig:
 def _provider(name: str, table: Table) -> ProviderConfig:
     if name == DEMO_PROVIDER:
         raise table.fail("", "this name is reserved for the demo model")
-    table.warn_of_unknown([one.name for one in fields(ProviderConfig) if one.name != "name"])
+    table.refuse_unknown({one.name for one in fields(ProviderConfig) if one.name != "name"})
     kind = _kind(table, PROVIDER_KINDS)
     base_url = table.url("base_url") if table.values.get("base_url") else PROVIDER_URLS[kind]
     if not base_url:

@@ -83,6 +83,12 @@ class Table:
             f"{self.where}{inert_line(key, 60)}: {complaint}" for key in self.values if key not in known
         ]
 
+    def refuse_unknown(self, known: Collection[str]) -> None:
+        """Raise ``ConfigError`` for an unknown key, where a misspelt one would lead elsewhere."""
+        for key in self.values:
+            if key not in known:
+                raise self.fail(inert_line(key, 60), f"unknown setting; known: {', '.join(sorted(known))}")
+
     def inner(self, key: str, values: Mapping[str, Any]) -> Table:
         """Return the table ``key`` in this one, with the same warnings."""
         return Table(self.path, values, f"{self.where}{key}.", self.warnings)

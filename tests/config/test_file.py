@@ -67,6 +67,14 @@ def test_agents_of_others_have_settings_of_their_own(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "table", ["[backends.t]\nkind = 'tasks'\nurl", "[providers.t]\nkind = 'google'\nbase_ur"]
+)
+def test_an_unknown_setting_of_a_server_is_an_error(tmp_path: Path, table: str) -> None:
+    with pytest.raises(ConfigError, match=r"unknown setting; known: .*timeout"):
+        read(tmp_path, f"{table} = 'http://x'\ntoken_en = 'KEY'\n")
+
+
 def test_a_folder_of_an_agent_is_an_absolute_path_or_an_error(tmp_path: Path) -> None:
     socket = "[backends.s]\nkind = 'socket'\nurl = 'ws://x/base'\nworkspace = "
     assert read(tmp_path, f"{socket}'~/here'").backends["s"].workspace == str(Path.home() / "here")
@@ -143,10 +151,12 @@ def test_a_table_that_nobody_knows_is_refused(tmp_path: Path) -> None:
 
 def test_unknown_settings_and_readable_secrets_are_warned_about(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    path.write_text("extra=1\n[providers.x]\nkind='openai'\nbase_url='http://x'\napi_key='k'\ncolour=1\n")
+    path.write_text(
+        "extra=1\n[providers.x]\nkind='openai'\nbase_url='http://x'\napi_key='k'\n[tools]\nalow=[]\n"
+    )
     path.chmod(0o644)
     warnings = "\n".join(load(path).warnings)
-    assert "providers.x.colour" in warnings
+    assert "tools.alow" in warnings
     assert "extra" in warnings
     assert "chmod 600" in warnings
 

@@ -138,7 +138,7 @@ def test_check_is_ok_with_and_without_a_file(home: Home) -> None:
 
 
 def test_check_prints_one_line_for_each_warning(home: Home) -> None:
-    text = SECRETS + 'surprise = 1\napi_key_env = "NOT_SET_ANYWHERE"\n'
+    text = SECRETS + 'api_key_env = "NOT_SET_ANYWHERE"\n[tools]\nsurprise = 1\n'
     home.config.write_text(text, encoding="utf-8")
     home.config.chmod(0o644)
     done = home.main("config", "check")
