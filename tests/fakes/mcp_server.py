@@ -86,6 +86,7 @@ _SHOWN: dict[str, list[dict[str, Any]]] = {
 }
 _progress: dict[str, Any] = {}  # the newest call's token
 _learned: list[str] = []  # the tools that mode "grows" has besides its first
+_lists = [0]  # how often its tools were requested
 
 
 def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
@@ -105,17 +106,34 @@ def answer(message: dict[str, Any], mode: str = "") -> dict[str, Any] | None:
         large = {"type": "object", "description": "x" * 19_000}
         heavy = [{"name": f"tool-{number}", "inputSchema": large} for number in range(100)]
         grown = [{"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("grow", *_learned)]
-        lists = {"grows": grown, "rude": _RUDE_TOOLS, "wrong": wrong, "many": many, "heavy": heavy}
+        count = [{"name": "count", "inputSchema": _NO_ARGUMENTS}]
+        lists = {
+            "restless": count,
+            "grows": grown,
+            "rude": _RUDE_TOOLS,
+            "wrong": wrong,
+            "many": many,
+            "heavy": heavy,
+        }
         result = {"tools": lists.get(mode, _TOOLS)}
+        _lists[0] += 1
+        if mode == "restless":
+            _tell_of_change()
     elif method == "tools/call":
         _progress.update(params.get("_meta") or {})
-        result = _call(params["name"], params.get("arguments") or {})
+        is_restless = mode == "restless"
+        counted = _text(f"listed {_lists[0]} times")
+        result = counted if is_restless else _call(params["name"], params.get("arguments") or {})
     elif method == "resources/read" and params["uri"] in _RESOURCES:
         result = {"contents": [{"uri": params["uri"], **_RESOURCES[params["uri"]]}]}
     else:
         error = {"code": -32601, "message": "there is no such method"}
         return {"jsonrpc": "2.0", "id": message["id"], "error": error}
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def _tell_of_change() -> None:
+    sys.stdout.write('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n')
 
 
 def _tell_progress(done: int, total: int, message: str) -> None:
@@ -185,8 +203,7 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             return _text(f"{os.getpid()} {child.pid} {child.stdout.readline().decode().strip()}")
         case "grow":
             _learned.append(f"learned-{len(_learned)}")
-            told = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-            sys.stdout.write(json.dumps(told) + "\n")
+            _tell_of_change()
             return _text("grown")
         case "environment":
             return _text(json.dumps(dict(os.environ)))

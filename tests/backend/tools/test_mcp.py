@@ -299,6 +299,13 @@ async def test_tools_that_a_server_learns_later_are_offered_then() -> None:
         await box.aclose()
 
 
+async def test_a_server_whose_tools_change_all_the_time_is_not_asked_for_them_all_the_time() -> None:
+    async with running(config("restless"), list_seconds=3600) as (_, tools):
+        for _ in range(20):  # round trips: each would be one more list
+            said = await called(tools["count"])
+        assert said.content in ("listed 1 times", "listed 2 times")
+
+
 async def test_a_server_gets_only_the_environment_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SOME_KEY", "SOME_TOKEN", "HARMLESS", "HANDED_ON"):
         monkeypatch.setenv(name, f"value of {name}")

@@ -34,6 +34,7 @@ START_SECONDS = 15.0
 CALL_SECONDS = 60.0
 CHECK_SECONDS = 5.0  # for a server that did not answer in time to show that it is alive
 PAUSE_SECONDS = 10.0  # between two attempts to start
+LIST_SECONDS = 1.0  # between two requests for its changed tools
 MAX_LISTED = 2_000
 MAX_PROGRESS_CHARACTERS = 100
 MAX_PAGES = 20
@@ -67,6 +68,7 @@ class McpServer:
         call_seconds: float = CALL_SECONDS,
         check_seconds: float = CHECK_SECONDS,
         pause_seconds: float = PAUSE_SECONDS,
+        list_seconds: float = LIST_SECONDS,
     ) -> None:
         self.config = config
         self.call_seconds = call_seconds
@@ -74,6 +76,7 @@ class McpServer:
         self._start_seconds = start_seconds
         self._check_seconds = check_seconds
         self._pause_seconds = pause_seconds
+        self._list_seconds = list_seconds
         self._tried = -float("inf")
         self._runner: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
@@ -239,7 +242,7 @@ class McpServer:
                 _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
 
     async def _follow(self, client: Client, changed: asyncio.Event) -> None:
-        """Request the tools again whenever the server says that they changed."""
+        """Request the tools again when the server says that they changed; it may say so all the time."""
         while True:
             await changed.wait()
             changed.clear()
@@ -248,6 +251,7 @@ class McpServer:
                     self.foreign_tools = await _listed(client)
             except Exception:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
                 _log.warning("the MCP server %s did not list its changed tools", self.config.name)
+            await asyncio.sleep(self._list_seconds)
 
     async def _explain(self) -> None:
         """Say what helps if a server could not be started; check whether it uses the older transport."""
