@@ -162,6 +162,8 @@ class Runner:
             if self._speaking:  # nothing keeps running unseen
                 self.cut("crash")
                 await asyncio.wait(self._speaking.values())
+                for task in self._speaking.values():
+                    task.exception()  # the run ends with one; asyncio would log a traceback of the others
 
     async def _step(self) -> Step:
         async with self._turnstile:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -204,8 +206,10 @@ async def test_a_disk_that_is_full_for_a_while_only_holds_a_room_up(
 
 
 async def test_a_disk_that_stays_full_stops_the_room_and_it_is_closed_when_there_is_space(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Caught log records would keep the tasks alive, and asyncio tells of a task's error when the task goes.
+    monkeypatch.setattr(logging.getLogger("agent_tui"), "propagate", False)
     clock = FakeClock()
     model = ScriptedModel(lambda request: ["word ", "x" * 100_000])
     timing = Timing(mend=(5.0,), sleep=clock.sleep)
@@ -235,3 +239,6 @@ async def test_a_disk_that_stays_full_stops_the_room_and_it_is_closed_when_there
             await house.engine.rooms.resume(room.id)
             assert await house.log.ended(room.id) == "room_completed"
             await check_room(house, room.id)
+    del house, reader
+    gc.collect()
+    assert "never retrieved" not in caplog.text
