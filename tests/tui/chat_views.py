@@ -13,7 +13,6 @@ from agent_tui.model import events as ev
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message, status
 from tests.tui.chats_listed import Fake, ListedChats, Size, app_in_memory, chat
-from tests.tui.watched import press
 
 MAKEFILE = "   12  test: clean build\n   13      pytest"
 HITS = '[{"file": "a.mk", "line": 3}, {"file": "b.mk", "line": 140}]'
@@ -145,7 +144,7 @@ class Shown(Fake):
     async def press(self, *keys: str) -> str:
         for key in keys:
             self.time += 1.0
-            await press(self.app, self.pilot, key)
+            await self.pilot.press(key)
             await self.text()
         return await self.text()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,11 +14,12 @@ from textual.pilot import Pilot
 from agent_tui.model import events as ev
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message
-from tests.tui.watched import Fed, press
+from tests.tui.watched import Fed
 from tests.widgets.apps import MayBeAscii
 from tui import themes
 from tui.chat.first import NewChat
 from tui.chat.screen import ChatScreen
+from tui.keys.layout import read_as_latin
 from tui.link import ChatLink
 from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.keys_in_order import KeysInOrder
@@ -35,6 +37,7 @@ class OneChat(MayBeAscii[int], KeysInOrder[int]):
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.clock = FrameClock.for_app(self)
+        self.read_key = partial(read_as_latin, app=self)
         self.rung = 0  # how often the terminal's bell was asked for
         self.opened: list[tuple[str, dict[str, Any]]] = []  # other chats: id and fields of a new one
         self.is_ascii = is_ascii
@@ -68,7 +71,7 @@ class Chat(Fed[OneChat, FakeChatLink]):
 
     async def press(self, *keys: str) -> str:
         for key in keys:
-            await press(self.app, self.pilot, key)
+            await self.pilot.press(key)
             letter = self.app.chat._approvals.bar.keys.letter
             if letter.held:
                 await letter.act()  # time went by, and no other letter followed

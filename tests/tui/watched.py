@@ -13,7 +13,6 @@ from agent_tui.model.events import Event
 from tests.fakes.event_link import EventLink
 from tests.settling import settle
 from tests.widgets.apps import resize
-from tui.live.screen import LiveScreen
 
 PATIENCE_SECONDS = 30.0  # of real time, for what other threads and processes do
 FRAMES_SECONDS = 0.08  # of virtual time: two frames
@@ -34,14 +33,6 @@ async def until(condition: Callable[[], bool], app: App[Any]) -> None:
     while not condition():
         assert perf_counter() - start < PATIENCE_SECONDS, f"it never came, the screen says:\n{rows_of(app)}"
         await settle(FRAMES_SECONDS)
-
-
-async def press(app: App[Any], pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys so slowly that no two of them begin a word on a screen with words."""
-    for key in keys:
-        await pilot.press(key)
-        if isinstance(app.screen, LiveScreen) and app.screen.letter.held:
-            await app.screen.letter.act()  # time went by, and no other letter followed
 
 
 class Watched(Generic[A]):
@@ -81,7 +72,7 @@ class Watched(Generic[A]):
         return await self.text()
 
     async def press(self, *keys: str) -> str:
-        await press(self.app, self.pilot, *keys)
+        await self.pilot.press(*keys)
         return await self.text()
 
     async def until(self, *parts: str | Callable[[], bool]) -> str:

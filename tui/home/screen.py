@@ -29,7 +29,7 @@ from tui.forms.new_room_fields import quick_room
 from tui.found import Finder, FoundModels, told
 from tui.home.ask import HomeAsk
 from tui.home.recent import Conversation, Recent
-from tui.keys.first_letter import FirstLetter
+from tui.keys.first_letter import FirstLetter, is_text
 from tui.link import ChatLink, RoomLink
 from tui.lists.feed import ConversationsFeed, ListFeed, RoomsFeed
 from tui.lists.row_list import RowList
@@ -263,21 +263,25 @@ class HomeScreen(Screen[None]):
     # --- writing ---------------------------------------------------------------------------------------
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Whether a letter begins a text, which letters of other scripts always do."""
-        return character is not None and character.isalpha() and not character.isascii()
+        """Whether a letter may begin a text, which keeps it in its own script."""
+        is_other = character is not None and character.isalpha() and not character.isascii()
+        return is_other and self.focused is None
 
     async def on_key(self, event: events.Key) -> None:
-        """Write a text's first letter into the line; a letter alone is a key."""
-        if self._ask.line.has_focus:
-            return
-        if await self._letter.takes(event, is_moving=self._list.has_focus):
-            event.stop()
-            event.prevent_default()
+        """Write a text's first letters into the line; in the list a letter that is a key acts at once."""
+        if self.focused is None:
+            is_used = await self._letter.takes(event)
+        else:
+            is_used = self._list.has_focus and is_text(self, event)
+            if is_used:
+                self._ask.write(event.character or "")
+        if is_used:
+            event.prevent_default().stop()
 
-    async def on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
         if not self._ask.line.has_focus:
             event.stop()
-            await self._letter.act()
+            self._letter.let_go()
             self._ask.write(event.text)
 
     def on_descendant_focus(self) -> None:

@@ -184,13 +184,7 @@ class AskKeys:
         if is_early and bound is not None and bound.binding.action.startswith(DECIDES) and event.character:
             self._questions.composer.write(event.character)  # it was meant for the line
             return True
-        held = self.letter.held
-        if (held and event.character == held) or await self.letter.takes(event, is_moving=False):
-            return True  # no word begins with one of them twice
-        if not held or (self._acts.has_bar_focus and self._acts.app.screen is self._acts.screen):
-            return False
-        self._answer_next(event)  # for what the answer has opened
-        return True
+        return await self.letter.takes(event)
 
     def _answer_next(self, event: Key) -> None:
         app = self._acts.app
@@ -199,7 +193,9 @@ class AskKeys:
 
     def leave(self) -> None:
         """The focus went elsewhere: a letter that waits for the next one was the first of a word."""
-        if letter := self.letter.give_up():
+        letter = self.letter.held
+        self.letter.let_go()
+        if letter:
             self._questions.composer.line.insert(letter)
 
     def paste(self, text: str) -> None:

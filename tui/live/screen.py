@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import ClassVar, Final
 
 from textual import on
@@ -17,7 +16,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.keys.first_letter import FirstLetter
+from tui.keys.first_letter import is_text
 from tui.live.approvals import Approvals
 from tui.live.board import Lines
 from tui.live.composer import Writing
@@ -26,7 +25,6 @@ from tui.live.host import Host
 from tui.screens.words import say
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
-from widgets.terminal.keys_in_order import KeysInOrder
 from widgets.transcript.transcript import Transcript
 
 LOOK_SECONDS: Final = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
@@ -106,32 +104,12 @@ class LiveScreen(Screen[None]):
     def action_compose(self) -> None:
         self.composer.open()
 
-    # --- what is typed while the words are read --------------------------------------------------------
-
-    @cached_property
-    def letter(self) -> FirstLetter:
-        """A letter that may be a key, or the first of a sentence."""
-        return FirstLetter(self, self.composer.write)
-
-    def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Whether a letter may begin a sentence, which keeps it in its own script."""
-        is_other = character is not None and character.isalpha() and not character.isascii()
-        return is_other and _is_reading(self.focused)
-
-    async def on_key(self, event: Key) -> None:
-        """Write a sentence's first letters into the line; a letter alone is a key."""
-        if not _is_reading(self.focused):
-            return
-        app, before = self.app, (self.app.screen, self.focused)
-        is_used = await self.letter.takes(event, is_moving=True)
-        has_moved = (app.screen, self.focused) != before  # the letter before it led elsewhere
-        if has_moved and not is_used and isinstance(app, KeysInOrder):
-            app.answer_next(event)
-        if is_used or has_moved:
+    def on_key(self, event: Key) -> None:
+        """Write a letter that is no key into the line, while the words are read."""
+        is_reading = self.focused is None or isinstance(self.focused, Transcript)
+        if is_reading and is_text(self, event):
             event.prevent_default().stop()
-
-    def on_screen_suspend(self) -> None:
-        self.letter.let_go()
+            self.composer.write(event.character or "")
 
     # --- tools that ask --------------------------------------------------------------------------------
 
@@ -163,8 +141,3 @@ class LiveScreen(Screen[None]):
 
     def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
         self._find_bar.take_found(event)
-
-
-def _is_reading(focused: Widget | None) -> bool:
-    """Return whether the person reads, and does not write or answer."""
-    return focused is None or isinstance(focused, Transcript)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotOffered
-from tui.keys.first_letter import moves
 from tui.room import texts
 from tui.room.open_room import OpenRoom
 from tui.screens.dialog import QuitAnswer, QuitScreen, ask_first
@@ -76,10 +75,6 @@ class RoomRun:
                 pass  # it was said why not
             case _:
                 self._begin("starting")
-
-    def cannot_wait(self, action: str) -> bool:
-        """Whether an action runs even if its letter begins a text: a pause does, which costs nothing."""
-        return moves(action) or (action == "pause_or_resume" and self._room.state.room.status == "running")
 
     def begin_here(self) -> None:
         self.asked = texts.PendingRequests("starting")

@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
-from tui.keys.first_letter import FirstLetter
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
 from tui.live.board import facts_of, status_part
@@ -74,7 +73,6 @@ class RoomScreen(LiveScreen):
         self._approvals = Approvals(room, self._host)
         self._find_bar = FindBar(self._panes)
         self._words = room.place, self._panes
-        self.letter = FirstLetter(self, self.composer.write, cannot_wait=self._runs.cannot_wait)
 
     # --- what is known of it ---------------------------------------------------------------------------
 
@@ -99,8 +97,6 @@ class RoomScreen(LiveScreen):
         """Pass on an event that is more than words."""
         self._runs.note(event)
         self._acts.note(event)
-        if isinstance(event, ev.RunPaused):
-            self.letter.done()  # who waits for the word "paused" presses keys then
         if isinstance(event, ev.RunCompleted):
             if not self.app.app_focus:  # the person looks elsewhere, as far as the terminal tells
                 self.app.bell()

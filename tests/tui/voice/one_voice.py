@@ -13,7 +13,7 @@ from agent_tui.model import voice as vo
 from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.voice_client import FakeVoiceSource
 from tests.tui.looks import NOON
-from tests.tui.watched import Watched, press
+from tests.tui.watched import Watched
 from tests.widgets.apps import MayBeAscii
 from tui import themes
 from tui.link import ChatLink
@@ -84,7 +84,7 @@ class Voice(Watched[OneVoice]):
 
     async def press(self, *keys: str) -> str:
         for key in keys:
-            await press(self.app, self.pilot, key)
+            await self.pilot.press(key)
             self.app.time += 1.5  # longer than a held key waits before it comes again
         return await self.text()
 
