@@ -18,7 +18,6 @@ from agent_tui.model import events as ev
 from tests.tui.debate import first_round, paused, second_round
 from tests.tui.looks import same
 from tests.tui.screen_text import ScreenFile
-from tests.tui.watched import press
 from tests.tui.whole_app import Seen, opened_app
 from tui.live import following
 from tui.room import panes as room_panes
@@ -55,7 +54,7 @@ class Views:
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            await press(self.seen.app, self.seen.pilot, key)
+            await self.seen.pilot.press(key)
             await self._settle()
 
     async def match(self, sizes: Sequence[tuple[int, int]] = SIZES) -> None:

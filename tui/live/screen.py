@@ -104,7 +104,7 @@ class LiveScreen(Screen[None]):
     def action_compose(self) -> None:
         self.composer.open()
 
-    def on_key(self, event: Key) -> None:
+    async def on_key(self, event: Key) -> None:
         """Write a letter that is no key into the line, while the words are read."""
         is_reading = self.focused is None or isinstance(self.focused, Transcript)
         if is_reading and is_text(self, event):
