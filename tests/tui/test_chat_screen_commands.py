@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
 from tests.state.chat_events import message, started
-from tests.tui.chat_project import begin_project, composer_text, link_in_a_circle
+from tests.tui.chat_project import begin_project, composer_text
 from tests.tui.one_chat import opened, said
 from tui.chat.first import NEW
 from tui.live.commands import COMMANDS, Kind, completion, typed
@@ -32,7 +31,7 @@ def _read(name: str) -> str:
     [
         ("/model", ("model", "")),
         ("/title  A name ", ("title", "A name")),
-        ("/system be\nbrief", ("system", "be\nbrief")),
+        ("/compact keep\nthis", ("compact", "keep\nthis")),
         ("/modle x", ("modle", "x")),
         ("/etc/hosts is what?", None),
         ("what is /model", None),
@@ -45,14 +44,12 @@ def test_what_is_a_command(text: str, command: tuple[str, str] | None) -> None:
 
 
 def offered(text: str, kind: Kind = "chat") -> list[str]:
-    tools = {"tools": ["read_file", "run_command"]}
-    return [choice.word for choice in completion(text, kind, tools).choices]
+    return [choice.word for choice in completion(text, kind).choices]
 
 
-def test_commands_and_their_words_are_completed() -> None:
-    assert offered("/t")[:5] == ["/tools", "/title", "/theme", "/thinking", "/temperature"]
-    assert offered("/thinking o") == ["on", "off"]
-    assert offered("/tools read_file ru") == ["run_command"]
+def test_commands_are_completed() -> None:
+    assert offered("/t")[:2] == ["/title", "/theme"]
+    assert offered("/title o") == []
     assert offered("no /t") == []
 
 
@@ -92,20 +89,8 @@ async def test_a_command_is_run_while_an_answer_is_under_way() -> None:
     ("command", "asked", "told"),
     [
         ("/title A new name", ["change {'title': 'A new name'}"], ""),
-        ("/thinking on", ["change {'thinking_enabled': True}"], "thinking on"),
-        ("/thinking maybe", [], "Use /thinking on, off or default"),
         ("/export x.md", [], "nothing to export yet"),
-        ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
-        ("/temperature default", ["change {'temperature': None}"], "default"),
-        ("/temperature 3", [], "a number from 0 to 2"),
-        ("/temperature nan", [], "a number from 0 to 2"),
-        ("/system Be brief.", ["change {'system_prompt': 'Be brief.'}"], "system prompt: Be brief."),
-        ("/system -", ["change {'system_prompt': ''}"], "No system prompt"),
         ("/model other", ["change {'model': 'other'}"], "other"),
-        ("/tools ", ["tools"], "MCP server slow: it ended␛[2J"),
-        ("/tools none", ["tools", "change {'enabled_tools': []}"], "tools: none"),
-        ("/tools all", ["tools", "change {'enabled_tools': ['read_file', 'run_command']}"], "run_command"),
-        ("/tools rm", ["tools"], "no tool called rm"),
         ("/nothing", [], "unknown command /nothing"),
         ("/stop", [], "nothing to stop"),
     ],
@@ -118,32 +103,10 @@ async def test_a_command_does_what_it_says(command: str, asked: list[str], told:
         assert chat.link.questions == []
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["/temperature 9", "/thinking maybe", "/tools rm", "/workspace /no/such/folder", "/export x.exe"],
-)
-async def test_a_command_that_is_refused_stays_in_the_line(command: str) -> None:
+async def test_a_command_that_is_refused_stays_in_the_line() -> None:
     async with opened(message("q1", "Look.")) as chat:
-        chat.link.is_embedded = True
-        await chat.write(command, "enter")
-        assert composer_text(chat) == command
-
-
-@pytest.mark.parametrize(("folder", "is_embedded"), [("~nobody-is-called-so", False), ("x" * 300, True)])
-async def test_a_folder_that_cannot_be_looked_at_is_not_found(folder: str, is_embedded: bool) -> None:
-    async with opened() as chat:
-        chat.link.is_embedded = is_embedded
-        chat.app.chat.composer.line.put(f"/workspace {folder}")
-        assert "folder not found" in await chat.press("enter")
-        assert chat.asked == []
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="there such a path is one that does not exist")
-async def test_links_in_a_circle_are_no_folder_of_another_machine() -> None:
-    link_in_a_circle("loop")
-    async with opened() as chat:
-        chat.link.is_embedded = False
-        assert "folder not found" in await chat.write("/workspace loop", "enter")
+        await chat.write("/export x.exe", "enter")
+        assert composer_text(chat) == "/export x.exe"
 
 
 async def test_a_command_that_the_server_refuses_stays_in_the_line_and_the_next_one_does_not() -> None:
@@ -156,28 +119,12 @@ async def test_a_command_that_the_server_refuses_stays_in_the_line_and_the_next_
         assert composer_text(chat) == ""
 
 
-async def test_tools_are_listed_on_a_page_by_the_names_that_the_command_takes() -> None:
-    async with opened(enabled_tools=("run_command", "gone")) as chat:
-        text = await chat.write("/tools", "enter")
-        assert "Tools" in text.splitlines()[0]
-        rows = [" ".join(line.split()) for line in text.splitlines()]
-        assert "☐ read_file read a text file of the working folder" in rows
-        assert "☑ run_command asks first" in rows
-        assert "☑ gone not available now" in rows
-        assert "tools: run_command gone" in text
-        assert "/tools choose the tools: all, none, default, or their names" in text
-
-
-@pytest.mark.parametrize(
-    ("command", "title"), [("/mcp", "Tools"), ("/permissions", "Tools"), ("/status", "Chat settings")]
-)
-async def test_what_other_programs_call_it_leads_to_the_same_and_is_not_listed_twice(
-    command: str, title: str
-) -> None:
+@pytest.mark.parametrize("command", ["/mcp", "/permissions", "/status", "/tools", "/temperature"])
+async def test_what_other_programs_call_it_leads_to_the_settings_and_is_not_listed(command: str) -> None:
     assert command not in offered("/")
     async with opened() as chat:
         await chat.write(command, "escape", "enter")
-        assert title in "\n".join((await chat.text()).splitlines()[:4])
+        assert "Chat settings" in "\n".join((await chat.text()).splitlines()[:4])
         assert chat.app.screen is not chat.app.chat
 
 
@@ -262,5 +209,5 @@ async def test_a_tilde_that_is_nobodys_home_is_a_name_like_any_other() -> None:
 async def test_help_lists_the_commands() -> None:
     async with opened() as chat:
         text = await chat.write("/help", "enter")
-        assert "/temperature" in text
+        assert "/compact" in text
         assert "rename the chat" in text

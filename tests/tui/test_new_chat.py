@@ -122,41 +122,20 @@ def _below(kind: type[Any]) -> list[type[Any]]:
 # --- a chat that is not stored yet -------------------------------------------------------------------------
 
 
-async def test_what_was_chosen_before_the_first_question_holds_for_it(tmp_path: Path) -> None:
-    async with real_list(tmp_path, speaks(["Yes."]), size=(100, 30)) as seen:
-        await begin(seen)
-        for command in (
-            "/title Plan",
-            "/temperature 0.5",
-            "/thinking on",
-            "/system Be brief.",
-            "/tools none",
-        ):
-            await submit(seen, command)
-            await seen.text()
-        await seen.until("Plan")
-        assert len(await stored(seen)) == 1
-        await submit(seen, "Why?")
-        await seen.until("Yes.", "✓ ready")
-        chat = (await stored(seen))[0]
-        told = seen.backend.model.calls[0].request
-        assert (chat["title"], chat["temperature"], chat["thinking_enabled"]) == ("Plan", 0.5, True)
-        assert (chat["system_prompt"], chat["enabled_tools"]) == ("Be brief.", [])
-        assert "Be brief." in repr(told.messages)
-
-
 async def test_the_form_of_a_new_chat_keeps_what_is_entered_for_its_first_question(tmp_path: Path) -> None:
     async with real_list(tmp_path, speaks(["Yes."]), size=(100, 40)) as seen:
         await begin(seen)
         await seen.pilot.press("tab", "ctrl+o")
         await seen.until("title")
-        await seen.pilot.press(*"Plan", "ctrl+s")
+        await seen.pilot.press(*"Plan", "tab", *"Brief", "ctrl+s")
         await seen.until("Plan", "Ask something")
         assert len(await stored(seen)) == 1
         await seen.pilot.press("i")
         await submit(seen, "Why?")
         await seen.until("Yes.", "✓ ready")
-        assert (await stored(seen))[0]["title"] == "Plan"
+        chat = (await stored(seen))[0]
+        assert (chat["title"], chat["system_prompt"]) == ("Plan", "Brief")
+        assert "Brief" in repr(seen.backend.model.calls[0].request.messages)
 
 
 async def test_what_a_new_chat_cannot_do_yet_is_said(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""While the words of a chat or a room are read: a letter that is a key acts at once, others go to the line."""
+"""While the words of a chat or a room are read: a key acts at once, other letters go to the line."""
 
 from __future__ import annotations
 

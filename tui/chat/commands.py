@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.model.events import ConversationChanged, ConversationInfo
 from agent_tui.model.inert import inert_line
-from agent_tui.paths import folder_exists, named_path
-from tui.chat import texts
 from tui.chat.asking import Asking
 from tui.chat.first import NEW
 from tui.chat.models import pick_model, use_model
 from tui.chat.open_chat import OpenChat
-from tui.forms.chat import SETTINGS, ConversationForm
-from tui.forms.values import FLAGS, read_value, shown
+from tui.forms.chat import ConversationForm
 from tui.lists.chats_texts import sign
 from tui.lists.order import ago
 from tui.live.changes import ChangesScreen
 from tui.live.commands import Commands, NotDone, copy_newest
 from tui.live.exporting import export
-from tui.live.pager import PagerScreen
-from tui.live.texts import short_folder, told_server
+from tui.live.texts import short_folder
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
-from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.signs import DOT
 
@@ -53,16 +47,11 @@ class ChatCommands:
             {
                 "model": self._set_model,
                 "compact": self._compact,
-                "system": self._set_system,
-                "tools": self._set_tools,
-                "thinking": self._set_thinking,
-                "temperature": self._set_temperature,
                 "title": self._set_title,
                 "new": lambda _: self.begin_another(),
                 "clear": lambda _: self.begin_another(),
                 "chats": lambda _: self._choose_chat(),
                 "rooms": lambda _: self._host.do("app.lists('rooms')"),
-                "workspace": self._set_workspace,
                 "changes": lambda _: self.show_changes(),
                 "settings": lambda _: self._host.do("open('settings')"),
                 "copy": lambda _: self._copy(),
@@ -121,84 +110,10 @@ class ChatCommands:
         else:
             pick_model(self._chat)
 
-    async def _change(self, said: str, **fields: object) -> None:
-        _need(await self._chat.change_and_tell(said, **fields))
-
-    async def _set_system(self, words: str) -> None:
-        if words:
-            prompt = "" if words == NOTHING else words
-            await self._change(_told(prompt), system_prompt=prompt)
-        else:
-            self._composer.tell(_told(self._info.system_prompt))
-
-    async def _set_tools(self, words: str) -> None:
-        try:
-            tools, servers = await (await self._chat.client()).backend.tools()
-        except AgentTuiError as error:
-            raise NotDone(localised(error)) from error
-        known = [tool.name for tool in tools]
-        self._composer.tools = [inert_line(name, 60) for name in known]
-        wanted = words.replace(",", " ").split()
-        if not wanted:
-            about = [told_server(server.name, server.problem) for server in servers if server.problem]
-            page = texts.tools_page(tools, self._info.enabled_tools, [self._tools_now(), *about])
-            self._host.open(PagerScreen(say("command.tools.title"), page, self._host.clock))
-            return
-        usual = [tool.name for tool in tools if not tool.only_if_named]
-        named: dict[str, list[str] | None] = {"all": usual, "none": [], DEFAULT: None}
-        enabled = named.get(wanted[0], wanted) if len(wanted) == 1 else wanted
-        if strange := next((name for name in enabled or () if name not in known), ""):
-            raise NotDone(say("command.tools.unknown", name=inert_line(strange, 60)))
-        _need(await self._chat.changed_by(self._chat.change(enabled_tools=enabled)))
-        self._composer.tell(self._tools_now())
-
-    def _tools_now(self) -> str:
-        enabled = self._info.enabled_tools
-        named = inert_line(" ".join(enabled or ()), MAX_WORDS) or say("command.tools.none")
-        return say("command.tools.now", names=say("command.tools.default") if enabled is None else named)
-
-    async def _set_thinking(self, word: str) -> None:
-        word = "own" if word == DEFAULT else word
-        if not word:
-            now = shown(SETTINGS["thinking_enabled"], self._info.thinking_enabled)
-            self._tell(f"command.thinking.{now}")
-        elif word in FLAGS:
-            await self._change(say(f"command.thinking.{word}"), thinking_enabled=FLAGS[word])
-        else:
-            raise NotDone(say("command.thinking.wrong"))
-
-    async def _set_temperature(self, word: str) -> None:
-        now = self._info.temperature
-        default = say("command.temperature.default")
-        if not word:
-            self._tell("command.temperature.now", number=default if now is None else f"{now:g}")
-            return
-        try:
-            number = read_value(SETTINGS["temperature"], "" if word == DEFAULT else word)
-        except ValueError as error:
-            raise NotDone(say("command.temperature.wrong")) from error
-        shown = default if number is None else f"{number:g}"
-        await self._change(say("command.temperature.now", number=shown), temperature=number)
-
     async def _set_title(self, title: str) -> None:
         if not title:
             raise NotDone(say("command.needs", name="title", what="TITLE"))
-        await self._change("", title=inert_line(title, MAX_WORDS))
-
-    async def _set_workspace(self, folder: str) -> None:
-        now = self._info.workspace
-        if not folder:
-            key = "command.workspace.now" if now else "command.workspace.none"
-            self._tell(key, folder=inert_line(now, MAX_WORDS))
-            return
-        try:
-            path = named_path(folder, folder, resolves=True)
-        except ConfigError:
-            raise NotDone(say("command.workspace.wrong", folder=inert_line(folder, MAX_WORDS))) from None
-        if self._chat.link.is_embedded and not folder_exists(path):
-            raise NotDone(say("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS)))
-        told = say("command.workspace.now", folder=inert_line(str(path)))
-        await self._change(told, workspace=str(path))
+        _need(await self._chat.change_and_tell("", title=inert_line(title, MAX_WORDS)))
 
     def show_changes(self) -> None:
         chat = self._chat
@@ -255,13 +170,6 @@ def _need(is_done: bool) -> None:
     """Raise ``NotDone`` for a change that failed, which was said already."""
     if not is_done:
         raise NotDone
-
-
-def _told(prompt: str) -> str:
-    """Say what the system prompt is."""
-    if not prompt:
-        return say("command.system.none")
-    return say("command.system.now", words=inert_line(prompt, MAX_WORDS))
 
 
 def _candidate(chat: ConversationInfo) -> Candidate:

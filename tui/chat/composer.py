@@ -90,7 +90,6 @@ class ChatComposer(Writing):
         self._cleared: tuple[str, tuple[Attachment, ...]] = "", ()  # what ctrl+c took away last
         self._pastes = 0
         self.files = Files(Path(current_folder() or ""))
-        self.tools: Sequence[str] = ()  # names for the completion of /tools
         self.attachments: tuple[Attachment, ...] = ()
         self.queue: tuple[Waiting, ...] = ()
         self.queue_key = "u"  # opens the queue
@@ -146,7 +145,7 @@ class ChatComposer(Writing):
     # --- completion ------------------------------------------------------------------------------------
 
     def _complete(self, text: str) -> Completion:
-        found = commands.completion(text, "chat", {"tools": self.tools})
+        found = commands.completion(text, "chat")
         path = begun_in(text)
         if found.choices or path is None:
             return found

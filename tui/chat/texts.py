@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import reached
@@ -18,7 +17,6 @@ from tui.live.texts import (
     Hint,
     Looking,
     Status,
-    about_tool,
     asking,
     choosing_hints,
     finding_hints,
@@ -32,11 +30,7 @@ from tui.live.texts import (
 )
 from tui.screens.localised import localised
 from tui.screens.words import count, say
-from widgets.transcript.step_body import escaped
 from widgets.units import duration
-
-if TYPE_CHECKING:
-    from agent_tui.clients.records import ToolInfo
 
 MAX_TITLE_CHARACTERS: Final = 200
 MAX_DETAIL_CHARACTERS: Final = 200
@@ -234,24 +228,6 @@ def told_beside(noted: TurnNoted) -> str:
             return localised(about)
         case _:
             return ""
-
-
-def tools_page(tools: Sequence[ToolInfo], enabled: Sequence[str] | None, about: Iterable[str]) -> str:
-    """Return Markdown: lines ``about`` the tools, then each tool, marked if ``enabled`` (``None``: all)."""
-    known = [tool.name for tool in tools]
-    usual = [tool.name for tool in tools if not tool.only_if_named]
-    rows = [
-        (tool.name, about_tool(tool.name, tool.source, tool.description), tool.permission == "ask")
-        for tool in tools
-    ]
-    rows += [(name, say("chat_form.tools.unknown"), False) for name in enabled or () if name not in known]
-    listed = []
-    for name, does, asks in rows:
-        mark = "x" if name in (usual if enabled is None else enabled) else " "
-        more = [escaped(does), say("chat_form.tools.asks") if asks else ""]
-        said_of_it = " · ".join(filter(None, more))
-        listed.append(f"- [{mark}] **{escaped(inert_line(name, MAX_NAME_CHARACTERS))}** {said_of_it}")
-    return "\n\n".join([*map(escaped, about), "\n".join(listed), f"`/tools` {say('command.tools')}"])
 
 
 # --- turns -------------------------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Mapping
 from inspect import iscoroutine
 from typing import Any, Final, Literal, NamedTuple
 
@@ -23,13 +22,17 @@ ROOM: Final[tuple[Kind, ...]] = ("room",)
 CHAT: Final[tuple[Kind, ...]] = ("chat",)
 VOICE: Final[tuple[Kind, ...]] = ("voice",)
 
+OF_SETTINGS: Final = (  # a field of the settings, which other programs have a command for
+    *("config", "options", "status", "tools", "mcp", "permissions", "system", "prompt"),
+    *("thinking", "reasoning", "temperature", "workspace", "folder", "cd"),
+)
+
 
 class SlashCommand(NamedTuple):
-    """A command: the ``kinds`` of screens with it, its possible first ``words``, other names (``also``)."""
+    """A command: the ``kinds`` of screens with it, and its other names (``also``)."""
 
     name: str
     kinds: tuple[Kind, ...] = ALL
-    words: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     needs_words: bool = False
 
@@ -48,11 +51,6 @@ COMMANDS: Final[tuple[SlashCommand, ...]] = (
     SlashCommand("retry", ROOM, also=("again",)),
     SlashCommand("skip", ROOM),
     SlashCommand("timeline", ROOM),
-    SlashCommand("system", CHAT, also=("prompt",)),
-    SlashCommand("tools", CHAT, ("all", "none", "default"), ("mcp", "permissions")),
-    SlashCommand("thinking", CHAT, ("on", "off", "default"), ("reasoning",)),
-    SlashCommand("temperature", CHAT, ("default",)),
-    SlashCommand("workspace", CHAT, also=("folder", "cd")),
     SlashCommand("title", CHAT, also=("rename", "name"), needs_words=True),
     SlashCommand("changes", BOTH, also=("diff", "files", "undo")),
     SlashCommand("mute", VOICE, also=("unmute", "microphone")),
@@ -60,7 +58,7 @@ COMMANDS: Final[tuple[SlashCommand, ...]] = (
     SlashCommand("headphones", VOICE, also=("echo",)),
     SlashCommand("text", VOICE, also=("talk",)),
     SlashCommand("file", VOICE, also=("send", "attach")),
-    SlashCommand("settings", BOTH, also=("config", "options", "status")),
+    SlashCommand("settings", BOTH, also=OF_SETTINGS),
     SlashCommand("theme", also=("themes", "colors")),
     SlashCommand("copy"),
     SlashCommand("export", also=("save",)),
@@ -79,41 +77,30 @@ def typed(text: str) -> tuple[str, str] | None:
     return (found[1], (found[2] or "").strip()) if found else None
 
 
-def completion(text: str, kind: Kind, more: Mapping[str, Sequence[str]] | None = None) -> Completion:
-    """Return what the beginning of a command can become; ``more`` are further words, by command."""
-    if not text.startswith("/") or "\n" in text:
+def completion(text: str, kind: Kind) -> Completion:
+    """Return the commands that ``text`` may mean, also by their other names."""
+    if not text.startswith("/") or " " in text or "\n" in text:
         return Completion()
-    head, space, begun = text.rpartition(" ")
-    if not space:
-        return Completion(len(text), tuple(_names(text[1:], kind)))
-    name = head.split(" ", 1)[0][1:]
-    command = next((one for one in of_kind(kind) if one.name == name), None)
-    many = (more or {}).get(name, ())
-    if command is None or (head != f"/{name}" and not many):
-        return Completion()
-    found = _fitting(begun, [Suggestion(word, word) for word in (*command.words, *many)])
-    is_whole = any(one.word == begun for one in found)
-    return Completion() if is_whole else Completion(len(begun), tuple(found))
-
-
-def _names(begun: str, kind: Kind) -> list[Suggestion]:
-    """Return the commands that ``begun`` may mean, also by their other names."""
-    choices = [
-        Suggestion(one.name, f"/{one.name}", say(f"command.{one.name}"), is_all=not one.needs_words)
-        for one in of_kind(kind)
-    ]
-    found = _fitting(begun, choices)
-    named = {one.name for one in of_kind(kind) if any(name.startswith(begun) for name in one.also)}
-    known = {one.text for one in found}
-    meant = [one for one in choices if begun and one.text in named - known]
-    return [replace(one, text=one.word, marks=tuple(at + 1 for at in one.marks)) for one in (*found, *meant)]
-
-
-def _fitting(begun: str, choices: Sequence[Suggestion]) -> list[Suggestion]:
-    found = [(fits, choice) for choice in choices if (fits := match(begun, choice.text)) is not None]
+    begun = text[1:]
+    known = of_kind(kind)
+    found = [(one, fits) for one in known if (fits := match(begun, one.name)) is not None]
     if begun:
-        found.sort(key=lambda pair: pair[0].rank)
-    return [replace(one, marks=fits.places) for fits, one in found]
+        found.sort(key=lambda pair: pair[1].rank)
+    meant = {one: fits.places for one, fits in found}
+    for one in known:
+        if begun and any(name.startswith(begun) for name in one.also):
+            meant.setdefault(one, ())
+    choices = [
+        Suggestion(
+            f"/{one.name}",
+            f"/{one.name}",
+            say(f"command.{one.name}"),
+            marks=tuple(at + 1 for at in places),
+            is_all=not one.needs_words,
+        )
+        for one, places in meant.items()
+    ]
+    return Completion(len(text), tuple(choices))
 
 
 class NotDone(Exception):
