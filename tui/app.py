@@ -36,7 +36,6 @@ from tui.keys.layout import read_as_latin
 from tui.live.signs import wants_ascii
 from tui.request import ScreenRequest, Server
 from tui.screens.localised import localised
-from tui.screens.toasts import Toasts
 from tui.screens.words import say
 from tui.terminal import ended_by
 from widgets.palettes import Backdrop
@@ -109,7 +108,6 @@ class AgentTuiApp(KeysInOrder[int]):
         self._is_ascii = config_wants_ascii(config)
         self.read_key = partial(read_as_latin, app=self)
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
-        self.toasts = Toasts(self, self.clock)
         self.garbage = Garbage(lambda: self.places.is_quiet)
         self.holds_keys = True  # until a screen is there to take them
         self.parting = ""  # printed when the screen is gone
@@ -142,8 +140,6 @@ class AgentTuiApp(KeysInOrder[int]):
     def on_mount(self) -> None:
         """Open what was asked for as soon as the first frame is drawn."""
         self.set_class(self._is_ascii, "-ascii")
-        self.screen_change_signal.subscribe(self, self.toasts.watch)
-        self.toasts.watch(self.screen)
         self.app_suspend_signal.subscribe(self, lambda _: self.clock.stop())
         self.app_resume_signal.subscribe(self, lambda _: self.clock.start())
         self.watch(self, "app_focus", self.clock.hurry, init=False)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.geometry import Region
 from textual.widgets._toast import Toast
 
 import tui
@@ -17,9 +16,7 @@ from tests.tui.chat_views import asks, in_a_chat, talk
 from tests.tui.debate import first_round, second_round
 from tests.tui.watched import Watched
 from tests.tui.whole_app import opened_app
-from tui.screens.toasts import free_row
 from tui.screens.words import ENGLISH
-from widgets.transcript.transcript import Transcript
 
 LONG = "the server said so, at some length: " + "and again, " * 12
 
@@ -51,35 +48,16 @@ def test_all_that_is_told_in_passing_begins_with_a_small_letter() -> None:
     assert {key: text for key, text in keys.items() if text[:1].isupper() or text.endswith(".")} == {}
 
 
-@pytest.mark.parametrize(
-    ("at", "kept", "row"),
-    [
-        (5, [Region(0, 0, 40, 1)], 5),
-        (0, [Region(0, 0, 40, 1)], 1),
-        (0, [Region(0, 0, 40, 2), Region(0, 3, 40, 1), Region(10, 6, 5, 1)], 4),
-        (2, [Region(0, 0, 40, 9)], 9),
-        (1, [Region(0, 0, 40, 12), Region(0, 4, 40, 2)], 1),
-    ],
-    ids=["stays", "below the top row", "first with room", "below all", "as little as can be"],
-)
-def test_it_stands_where_it_covers_nothing(at: int, kept: Sequence[Region], row: int) -> None:
-    assert free_row(Region(20, at, 20, 2), [(region, True) for region in kept], 12) == row
-
-
-def test_where_there_is_no_room_it_covers_what_matters_less() -> None:
-    kept = [(Region(0, 0, 40, 3), True), *((Region(0, y, 40, 1), False) for y in range(4, 12))]
-    assert free_row(Region(20, 1, 20, 2), kept, 12) == 3
-
-
 async def told(seen: Watched[Any], text: str = LONG) -> list[str]:
-    """Tell something, and return the rows of the screen that it stands over, without it."""
+    """Tell something, and return what it covers of each row, as that was before."""
     before = (await seen.text()).split("\n")
     seen.app.notify(text, markup=False)
     after = (await seen.text()).split("\n")
     regions = [toast.region for toast in seen.app.screen.query(Toast)]
     assert len(regions) == 1
-    assert text[:20] in after[regions[0].y]
-    return [before[row] if row < len(before) else "" for row in range(regions[0].y, regions[0].bottom)]
+    x, y, width, height = regions[0]
+    assert text[:20] in after[y]
+    return [row[x : x + width] for row in [*before, *[""] * height][y : y + height]]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -90,11 +68,6 @@ async def test_in_a_chat_nothing_that_asks_is_covered(tmp_path: Path, size: tupl
         assert "needs approval" not in covered
         assert "Allow this" not in covered
         assert not {"█", "›", "─"} & set(covered)  # edges of the card, the line to write in and its rule
-        await seen.press("tab", "home", *["down"] * 3, "end", "pageup")
-        asking = seen.app.screen.query_one(Transcript)
-        rows = {asking.region.y + row for row, _ in asking.sight.kept_rows()}
-        toast = seen.app.screen.query_one(Toast).region
-        assert not rows & set(range(toast.y, toast.bottom))
 
 
 async def test_all_rows_of_what_is_told_are_in_sight(tmp_path: Path) -> None:

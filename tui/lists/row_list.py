@@ -110,10 +110,6 @@ class RowList(PaintedRows, Generic[T], can_focus=True):
 
     # --- what can be asked ---
 
-    def kept_rows(self) -> list[tuple[int, bool]]:
-        """Return the row that must not be covered: the cursor's."""
-        return [(self._place - self._top, True)]
-
     @property
     def cursor(self) -> T | None:
         """The item under the cursor, if there is one."""

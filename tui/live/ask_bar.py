@@ -100,6 +100,7 @@ class AskBar(StatusLine, can_focus=True):
     def ask(self, name: str, ask: ToolAsk | None) -> None:
         self._asks = (name, ask) if ask is not None else None
         self.set_class(ask is not None, "-open")
+        self.screen.set_class(ask is not None, "-asks")  # where notifications are
         self._show_asked()
 
     def wait(self) -> None:

@@ -89,7 +89,6 @@ class FrameClock:
         self._last_frame = now() - self.interval
         self._is_stopped = False
         self.is_calm = is_calm
-        self.drawn: Callable[[], None] | None = None  # called after each frame, while a caller needs to know
 
     @classmethod
     def for_app(
@@ -178,8 +177,6 @@ class FrameClock:
             self._last_frame = start - late if late < self._least_seconds else start
             self._line = self._line_seconds()
             self._draw_some(start)
-        if self.drawn is not None:
-            self.drawn()
         if self._urgent:
             self._ask(0.0)
         elif self._panes:

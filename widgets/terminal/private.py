@@ -14,8 +14,6 @@ from textual.binding import ActiveBinding
 from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.screen import Screen
-from textual.widget import Widget
-from textual.widgets._toast import Toast, ToastRack
 
 if TYPE_CHECKING:  # for the first frame
     from textual.document._document import EditResult as EditResult  # what ``TextArea.edit`` returns
@@ -64,14 +62,6 @@ def forget_notifications(app: App[Any], text: str) -> None:
     """Drop the notifications that say ``text``; they vanish with the next one that is shown."""
     for told in [told for told in app._notifications if told.message == text]:
         app._unnotify(told, refresh=False)
-
-
-def toasts_of(screen: Screen[Any]) -> tuple[Widget | None, list[Widget]]:
-    """Return the container of a screen's notifications, ``None`` before there is one, and the
-    notifications.
-    """
-    rack = next((child for child in screen.children if isinstance(child, ToastRack)), None)
-    return (None, []) if rack is None or not rack.display else (rack, list(rack.query(Toast)))
 
 
 def type_into(area: TextArea, text: str, start: Location, end: Location) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.geometry import Region
 
-from widgets.painter import ASK
 from widgets.transcript.reading import FOUND_SHARE
 from widgets.transcript.view import Place
 
@@ -64,13 +63,6 @@ class Sight:
             and place.row >= self._view.messages[number - 1].APART
             for place in self._view.visible
         )
-
-    def kept_rows(self) -> list[tuple[int, bool]]:
-        """Return the rows that should not be covered, and whether never: the header's, and those of asks."""
-        first, messages = self._transcript.canvas.head_height, self._view.messages
-        rows = enumerate(self._view.visible, first)
-        asks = [(y, not place.part) for y, place in rows if messages[place.message].tone.card == ASK]
-        return [*((y, True) for y in range(first)), *asks]
 
     def bookmarks(self) -> list[Bookmark]:
         """Return a bookmark for each visible message: the reader's first, the others in their order."""
