@@ -80,7 +80,7 @@ def _run(arguments: Sequence[str]) -> int:
     if COMPLETION_VARIABLE in os.environ:
         from tui.cli.tree import complete
 
-        return complete(arguments)
+        return complete()
     connection, rest = take_connection(arguments)
     if connection.token:
         hide_token(connection.token)

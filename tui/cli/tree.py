@@ -5,20 +5,16 @@ The server options were removed before (``tui.cli.arguments``) and are the conte
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
 from importlib import import_module
 from inspect import Parameter, Signature
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
 from typer._click.core import Command as ClickCommand
-from typer._click.exceptions import MissingParameter
 from typer._click.shell_completion import CompletionItem
-from typer.core import TyperArgument, TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import agent_tui
@@ -27,7 +23,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.model.records import RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.cli import completion, exits, output
-from tui.cli.arguments import HELP_OPTIONS, Connection, ScreenArguments
+from tui.cli.arguments import HELP_OPTIONS, Connection, ScreenArguments, take_connection
 from tui.cli.declared import COMMANDS, ROOT, Argument, Command, Option, path_in
 from tui.cli.output import PROGRAM
 from tui.cli.pages import help_page
@@ -35,23 +31,6 @@ from tui.logs import start_logging
 from tui.startup import choose_source, open_screen
 
 OPEN_ROOM: Final = "--open"  # the hidden command behind `rooms ROOM`: nobody can type an option as one
-PLAIN: Final = {  # Typer's and pydantic's wording: ours
-    r"\. Did you mean (.*)\?$": r" (did you mean \1?)",
-    r"^Invalid value for '([^']*)': ": r"\1: ",
-    r"Input should be a valid integer\b.*": "must be a whole number",
-    r"Input should be a valid number\b.*": "must be a number",
-    r"Input should be greater than or equal to ": "must be at least ",
-    r"Input should be less than or equal to ": "must be at most ",
-    r"Input should be greater than ": "must be more than ",
-    r"Input should be less than ": "must be less than ",
-    r"^Missing option '([^']*)'$": r"\1 is missing",
-    r"^Missing command$": "COMMAND is missing",
-    r"^Option '([^']*)' requires an argument$": r"\1: needs a value",
-    r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)$": r"unexpected argument '\1'",
-}
-_AN_OPTION: Final = re.compile(r"--[\w-]*(=.*)?")
-_WHOLE: Final = re.compile("-?[0-9]*")
-_NUMBER: Final = re.compile("[0-9.eE+-]*")
 _BY_NAME: Final = "tui.rooms.by_name"
 _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
@@ -72,18 +51,14 @@ def run(connection: Connection, arguments: Sequence[str]) -> int:
         raise _wrong_usage(error, arguments) from error
 
 
-def complete(arguments: Sequence[str]) -> int:
+def complete() -> int:
     """Answer a shell that asks what may come next on its command line."""
-    completion.answer(get_command(app), arguments, os.environ)
+    completion.answer(get_command(app))
     return exits.DONE
 
 
 def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> ConfigError:
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
-    for pattern, said in PLAIN.items():
-        message = re.sub(pattern, said, message)
-    if isinstance(error, MissingParameter) and isinstance(error.param, TyperArgument):
-        message = f"{str(error.param.name).upper()} is missing"
     context = getattr(error, "ctx", None)
     where = _path(context) if context is not None else path_in(arguments)
     return ConfigError(message, f"see {f'{PROGRAM} {where}'.strip()} --help")
@@ -96,40 +71,8 @@ def _path(context: Any) -> str:
     return str(context.command_path).removeprefix(PROGRAM).removesuffix(OPEN_ROOM).strip()
 
 
-def _check_values(ctx: Any, words: Sequence[str]) -> None:
-    """Raise ``ConfigError`` for an option whose value is missing: what follows is empty, or another option.
-
-    A setting of a room may be empty, and ``--name=--value`` may be any.
-    """
-    command = COMMANDS.get(_path(ctx))
-    if command is None or command.own_parser or ctx.resilient_parsing:  # a shell asks what may come
-        return
-    names = {name: one for one in command.options if one.wants for name in (one.name, one.short) if name}
-    words = words[: words.index("--")] if "--" in words else words
-    for word, following in pairwise([*words, "-"]):
-        name, has_value, value = word.partition("=")
-        if (option := names.get(name)) is None:
-            continue
-        is_empty = not (value if has_value else following) and not option.setting
-        if is_empty or (not has_value and _AN_OPTION.fullmatch(following)):
-            raise ConfigError(f"{name}: needs a value", f"see {PROGRAM} {command.path} --help")
-        _check_number(command, option, value if has_value else following)
-
-
-def _check_number(command: Command, option: Option, value: str) -> None:
-    """Raise ``ConfigError`` for what Python alone takes as a number, such as "1_0" and "٣"."""
-    type_ = _SETTINGS[option.name].type if option.setting else option.type
-    wanted = {int: "must be a whole number", float: "must be a number"}.get(type_)
-    if wanted and not (_WHOLE if type_ is int else _NUMBER).fullmatch(value):
-        raise ConfigError(f"{option.name}: {wanted}", f"see {PROGRAM} {command.path} --help")
-
-
 class _WithPage(ClickCommand):
-    """A command or a group of them: its help is its page, and the values of its options are checked."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _check_values(ctx, args)
-        return super().parse_args(ctx, args)
+    """A command or a group of them: its help is its page."""
 
     def get_help(self, ctx: Any) -> str:
         return help_page(_path(ctx))
@@ -143,6 +86,15 @@ class _Group(_WithPage, TyperGroup):
     """A group of commands."""
 
 
+class _Program(_WithPage, TyperGroup):
+    """All commands. The options that name a server were taken before, but for a shell that completes."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.obj is None:
+            ctx.obj, args = take_connection(args)
+        return super().parse_args(ctx, args)
+
+
 class _Rooms(_WithPage, TyperGroup):
     """``rooms``: a word that is not a command is a ROOM, and after ``--`` every word is."""
 
@@ -152,7 +104,7 @@ class _Rooms(_WithPage, TyperGroup):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         items = super().shell_complete(ctx, incomplete)
-        rooms = [] if incomplete.startswith("-") else completion.rooms(ctx)
+        rooms = [(word, about) for word, about in completion.rooms(ctx) if word.startswith(incomplete)]
         return [*items, *(CompletionItem(word, help=about) for word, about in rooms)]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
@@ -264,7 +216,7 @@ def _home(
 
 def _tree() -> typer.Typer:
     app = typer.Typer(
-        cls=_Group,
+        cls=_Program,
         invoke_without_command=True,
         callback=_home,
         rich_markup_mode=None,
