@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 MAX_CHARACTERS: Final = 400  # of a text that are searched
-MOST_STARTS: Final = 12  # places of the first letter from which the others are searched
 BEGINNING, WORD, WITHIN, SCATTERED = range(4)
 
 
@@ -28,7 +26,7 @@ def match(typed: str, text: str) -> FuzzyMatch | None:
     if at >= 0:
         kind = BEGINNING if at == 0 else WORD if _begins_word(text, at) else WITHIN
         return FuzzyMatch((kind, at, len(text)), tuple(range(at, at + len(wanted))))
-    found = min(_scattered(low, wanted), key=lambda places: places[-1] - places[0], default=None)
+    found = _scattered(low, wanted)
     return FuzzyMatch((SCATTERED, found[-1] - found[0], len(text)), found) if found else None
 
 
@@ -46,12 +44,7 @@ def span(typed: str, text: str) -> int:
 
 def has_letters(wanted: str, text: str) -> bool:
     """Whether ``text`` has these letters in this order; case matters. Fast."""
-    at = -1
-    for letter in wanted:
-        at = text.find(letter, at + 1)
-        if at < 0:
-            return False
-    return True
+    return bool(_scattered(text, wanted))
 
 
 def _low(text: str) -> str:
@@ -74,17 +67,13 @@ def _begins_word(text: str, at: int) -> bool:
     return at == 0 or not text[at - 1].isalnum() or (text[at].isupper() and text[at - 1].islower())
 
 
-def _scattered(low: str, wanted: str) -> Iterator[tuple[int, ...]]:
-    """Yield the indexes of the letters in their order, from each place of the first one."""
-    start = -1
-    for _ in range(MOST_STARTS):
-        at = start = low.find(wanted[0], start + 1)
-        places = [at]
-        for letter in wanted[1:]:
-            if at < 0:
-                return
-            at = low.find(letter, at + 1)
-            places.append(at)
+def _scattered(low: str, wanted: str) -> tuple[int, ...]:
+    """Return the first places of the letters in their order, none if one is missing."""
+    places: list[int] = []
+    at = -1
+    for letter in wanted:
+        at = low.find(letter, at + 1)
         if at < 0:
-            return
-        yield tuple(places)
+            return ()
+        places.append(at)
+    return tuple(places)

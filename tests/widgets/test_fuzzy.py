@@ -17,7 +17,7 @@ from widgets.fuzzy import has_letters, match
         ("main", "src/main.py", (4, 5, 6, 7)),
         ("py", "happy.py", (6, 7)),  # the beginning of a word before a piece of one
         ("smp", "src/main.py", (0, 4, 9)),
-        ("ст", "список тем", (3, 7)),
+        ("ст", "список тем", (0, 7)),
         ("报", "季度报告.md", (2,)),
         ("", "model", ()),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
@@ -14,7 +13,6 @@ from typing import Final, Literal
 from widgets.cells import JOINER, VARIATION
 from widgets.markdown.containers import MARKER, Container, Path
 from widgets.markdown.highlight import Code
-from widgets.markdown.links import References
 from widgets.markdown.table import Shape
 
 Kind = Literal["paragraph", "heading", "code", "rule", "table", "title", "step", "note", "failure"]
@@ -24,7 +22,7 @@ PIECE_CHARACTERS: Final = 4096
 PIECE_LINES: Final = 16  # of code or table in one piece
 
 # How a block other than a paragraph may begin.
-SIGNS: Final = frozenset("#>-*+_`~|=[0123456789")
+SIGNS: Final = frozenset("#>-*+_`~|=0123456789")
 FENCE: Final = re.compile(r"(?P<sign>`{3,}|~{3,})[ \t]*(?P<label>[^`]*)$")
 HEADING: Final = re.compile(r"(?P<level>#{1,6})(?:[ \t]|$)")
 UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*$")  # of the paragraph above it, which is then a heading
@@ -43,8 +41,7 @@ class Block:
     before the first row, ``rest`` before the others, ``gap``, unless ``None``, before the empty row above.
     ``lines`` counts source lines, ``level`` is a heading's level or the columns of a code block's
     indentation, ``label`` a fence's language or the text of our own rows. ``shape`` is set for later pieces
-    of a table, ``code`` for later pieces of a labelled fence and while it grows, ``references`` where there
-    may be links.
+    of a table, ``code`` for later pieces of a labelled fence and while it grows.
     """
 
     kind: Kind
@@ -59,7 +56,6 @@ class Block:
     label: str = ""
     shape: Shape | None = None
     code: Code | None = None
-    references: References | None = None
     summary: str = ""
     is_folded: bool = False
 
@@ -143,13 +139,3 @@ class PackedBlocks:
             raise IndexError(index)
         start, end, lines, number = self._columns[index * COLUMNS : (index + 1) * COLUMNS]
         return replace(self._forms[number], start=start, end=end, lines=lines, code=self._codes.get(index))
-
-    def begun_at(self, start: int) -> range:
-        """Return the indexes of the blocks that begin with character ``start``."""
-        every = range(len(self))
-        return range(
-            bisect_left(every, start, key=self._start_of), bisect_right(every, start, key=self._start_of)
-        )
-
-    def _start_of(self, index: int) -> int:
-        return self._columns[index * COLUMNS]

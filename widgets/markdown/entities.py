@@ -11,7 +11,6 @@ from agent_tui.model.inert import inert
 
 ENTITY: Final = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _ENTITY: Final = re.compile(ENTITY)
-_UNCLEAR: Final = re.compile(r"&(?:#(?:[xX][0-9a-fA-F]{0,6}|[0-9]{0,7})|[A-Za-z][A-Za-z0-9]{0,7})?$")
 
 
 def decoded(entity: str) -> str:
@@ -23,8 +22,3 @@ def decoded(entity: str) -> str:
 
 def all_decoded(text: str) -> str:
     return _ENTITY.sub(lambda found: decoded(found.group()), text) if "&" in text else text
-
-
-def without_unclear(text: str) -> str:
-    """Return a growing text without an entity that is incomplete at its end."""
-    return _UNCLEAR.sub("", text)

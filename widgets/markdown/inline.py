@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from widgets.ink import CODE, EMPHASIS, LINK, LINK_SHIFT, MARK, STRIKE, STRONG, URL, Run
-from widgets.markdown.entities import ENTITY, decoded, without_unclear
-from widgets.markdown.links import MAX_TARGET, Links, clean, is_same, shown
+from widgets.markdown.entities import ENTITY, decoded
+from widgets.markdown.links import clean, is_same, shown
 from widgets.signs import IMAGE
 
 OPEN_REACH = 400  # characters after which an unclosed sign is taken for a plain character
 
-_SPECIAL = re.compile(r"[\\`*_~\[\]<&$]|https?:")
+_SPECIAL = re.compile(r"[\\`*_~\[\]<&$]|!$|https?:")
 _TOKEN = re.compile(
     r"\\[!-/:-@\[-`{-~]"
     r"|`+|\*+|_+|~+|!?\[|\]"
@@ -31,20 +31,13 @@ _TOKEN = re.compile(
 )
 _DESTINATION = r"<[^<>\n]*>|[^\s()<][^\s()]*(?:\([^\s()]*\)[^\s()]*)*|(?:\([^\s()]*\)[^\s()]*)+"
 _TARGET = re.compile(rf"\(\s*+(?P<url>(?>{_DESTINATION}))?+(?:\s++(?>\"[^\"]*\"|'[^']*'|\([^()]*\)))?+\s*+\)")
-_LABEL = re.compile(r"\[(?P<label>(?:[^\[\]\\]|\\.){0,200})\]")
-# The end of a growing text after "]" that may yet become a target or a label.
-_OPEN_TARGET = re.compile(
-    r"(?:\(\s*+(?:<[^<>\n]*+>?|[^\s()<][^\s()]*+(?:\([^\s()]*+\)?[^\s()]*+)*+)?+"
-    r"(?:\s++(?:\"[^\"]*+\"?|'[^']*+'?)?+\s*+)?+"
-    r"|\[[^\[\]]{0,200})?$"
-)
+# The end of a growing text after "]" that may yet become a target.
+_OPEN_TARGET = re.compile(r"(?:\(\S{0,2000})?$")
 _URL_TAIL = ".,;:!?'\")_~}"
 _TICKS = re.compile("`+")
 # What may still become a sign at the end of a growing text: not shown until it is clear.
-_UNCLEAR = re.compile(r"(?:\\?[*_~`]+|(?<![^\s\[(])!|\\?!?\[|\\|<[a-z:/]{0,8}|\$)$")
-_OPEN_ANGLE = re.compile(r"<(?:(?=https?://)|mailto:)[^\s<>]*$")
+_UNCLEAR = re.compile(r"(?:\\?[*_~`]+|(?<![^\s\[(])!|\\?!?\[|\\)$")
 _FLAGS = (1 << LINK_SHIFT) - 1
-_ANGLED = ("https://", "http://", "mailto:")
 
 
 @dataclass(slots=True)
@@ -65,33 +58,21 @@ class _Bracket(NamedTuple):
     is_image: bool
 
 
-def parse(text: str, ink: int = 0, *, is_open: bool = False, links: Links | None = None) -> list[Run]:
+def parse(text: str, ink: int = 0, *, is_open: bool = False, links: list[str] | None = None) -> list[Run]:
     """Return ``text`` as runs whose inks include ``ink``; link targets are added to ``links``. With
     ``is_open`` the text is still growing: signs that are not closed yet count as closed.
     """
     if not _SPECIAL.search(text):
-        if is_open and text.endswith("!"):
-            text = _UNCLEAR.sub("", text)
         return [(text, ink)] if text else []
     if is_open:
-        text = _without_unclear(text)
-    return _Parser(text, is_open, links or Links()).runs(ink)
-
-
-def _without_unclear(text: str) -> str:
-    """Return a growing text without what may yet become a sign at its end."""
-    found = _UNCLEAR.search(text)
-    if found and (found.group()[0] != "<" or any(sign.startswith(found.group()[1:]) for sign in _ANGLED)):
-        return text[: found.start()]
-    if (angle := _OPEN_ANGLE.search(text)) is not None:
-        return text[: angle.start()] + text[angle.start() + 1 :].removeprefix("mailto:")
-    return without_unclear(text)
+        text = _UNCLEAR.sub("", text)
+    return _Parser(text, is_open, [] if links is None else links).runs(ink)
 
 
 class _Parser:
     """One pass over one text. Nodes are pieces of text; ranges of nodes have ink."""
 
-    def __init__(self, text: str, is_open: bool, links: Links) -> None:
+    def __init__(self, text: str, is_open: bool, links: list[str]) -> None:
         self._text = text
         self._links = links
         self._is_open = is_open
@@ -134,18 +115,23 @@ class _Parser:
             case "]":
                 return self._bracket(end)
             case "<":
-                self._add(token[1:-1].removeprefix("mailto:"), LINK | self._links.number(token[1:-1]))
+                self._add(token[1:-1].removeprefix("mailto:"), LINK | self._number(token[1:-1]))
             case "&":
                 self._nodes.append(decoded(token))
             case "h":
                 url = token.rstrip(_URL_TAIL)
                 if token[len(url) :].startswith(")") and url.count("(") > url.count(")"):
                     url += ")"
-                self._add(url, LINK | self._links.number(url))
+                self._add(url, LINK | self._number(url))
                 return found.start() + len(url)
             case _:
                 self._nodes.append(token)
         return end
+
+    def _number(self, target: str) -> int:
+        """Add a link and return the ink with its number."""
+        self._links.append(target)
+        return len(self._links) << LINK_SHIFT
 
     def _add(self, text: str, ink: int) -> None:
         self._inks[len(self._nodes)] = ink
@@ -232,7 +218,7 @@ class _Parser:
             return end
         bracket = self._brackets.pop()
         if bracket.is_image or len(self._brackets) >= self._linked:
-            target, after = self._target(bracket, end)
+            target, after = self._target(end)
             if target is not None:
                 self._link(bracket, target)
                 return after
@@ -240,25 +226,20 @@ class _Parser:
         self._nodes.append("]")
         return end
 
-    def _target(self, bracket: _Bracket, end: int) -> tuple[str | None, int]:
+    def _target(self, end: int) -> tuple[str | None, int]:
         """Return the target of a link whose text ends before ``end`` (``None``: it is not a link; "": not
         yet), and its end.
         """
         text = self._text
         if found := _TARGET.match(text, end):
             return clean((found["url"] or "").strip("<>")), found.end()
-        if self._is_open and (len(text) - end <= MAX_TARGET) and _OPEN_TARGET.match(text, end):
-            return "", len(text)
-        label, after = text[bracket.inside : end - 1], end
-        if found := _LABEL.match(text, end):
-            label, after = found["label"] or label, found.end()
-        target = self._links.defined(label)
-        return (None if target is None else clean(target)), after
+        is_growing = self._is_open and _OPEN_TARGET.match(text, end)
+        return ("", len(text)) if is_growing else (None, end)
 
     def _link(self, bracket: _Bracket, target: str) -> None:
         """Make a link or an image of everything after ``bracket``."""
         node, nodes = bracket.node, self._nodes
-        ink = LINK | (self._links.number(target) if target else 0)
+        ink = LINK | (self._number(target) if target else 0)
         nodes[node] = ""
         if bracket.is_image:
             nodes[node] = IMAGE + " "

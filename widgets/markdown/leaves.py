@@ -10,7 +10,6 @@ from widgets.markdown import blocks, containers, table
 from widgets.markdown.blocks import Block, Kind
 from widgets.markdown.diff import LONGEST_CHANGE, goes_on
 from widgets.markdown.highlight import Code, is_diff
-from widgets.markdown.links import References, definition
 
 MAX_BLANKS: Final = blocks.PIECE_LINES  # empty lines after which indented code may continue
 
@@ -66,14 +65,13 @@ class Leaves:
     gap: int | None = None  # containers around the empty row before the next block
     started: bool = False
     out: list[Block] = field(default_factory=list)
-    references: References | None = None  # of the message, once it has a bracket
     is_fork: bool = False  # only used to see how the text looks now
 
     def fork(self) -> Leaves:
         """Return a copy that can be finished without changing this."""
         fork = Leaves()  # by hand: this runs in every frame
         fork.text, fork.base, fork.path, fork.used = self.text, self.base, self.path, self.used
-        fork.gap, fork.started, fork.references = self.gap, self.started, self.references
+        fork.gap, fork.started = self.gap, self.started
         fork.leaf = self.leaf.copy() if self.leaf is not None else None
         fork.is_fork = True
         return fork
@@ -212,22 +210,8 @@ class Leaves:
             self.close()
             self._emit(Leaf("rule", begin, end))
         else:
-            return (leaf is None or leaf.kind != "paragraph") and self._is_definition(line, word)
-        return True
-
-    def _is_definition(self, line: str, word: int) -> bool:
-        """Take a line that defines a label; nothing of it is drawn."""
-        if line[word] != "[" or (found := definition(line, word)) is None:
             return False
-        if not self.is_fork and not self._known_references().define(*found):
-            return False
-        self.close()
         return True
-
-    def _known_references(self) -> References:
-        if self.references is None:
-            self.references = References()
-        return self.references
 
     def _add_line(self, leaf: Leaf, end: int) -> None:
         leaf.end = end
@@ -281,7 +265,6 @@ class Leaves:
         if code is not None and not self.is_fork:
             code.forget()
             code = code if leaf.is_piece else None  # the first piece begins like any text: its label will do
-        has_bracket = leaf.kind != "code" and self.text.find("[", start - self.base, end - self.base) >= 0
         self.out.append(
             Block(
                 leaf.kind,
@@ -296,7 +279,6 @@ class Leaves:
                 label="" if leaf.is_piece else leaf.label,
                 shape=leaf.shape,
                 code=code,
-                references=self._known_references() if has_bracket else None,
             )
         )
         leaf.is_piece = True

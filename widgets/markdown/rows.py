@@ -15,7 +15,6 @@ from widgets.markdown.containers import content_lines, skip
 from widgets.markdown.diff import DiffRow, composed
 from widgets.markdown.highlight import Code, is_diff
 from widgets.markdown.inline import parse
-from widgets.markdown.links import Links
 from widgets.signs import ELLIPSIS, FOLDED, UNFOLDED
 from widgets.signs import FAILED as FAILED_SIGN
 from widgets.wrap import wrap
@@ -37,8 +36,7 @@ def lay_out(
     """
     width = max(1, width)
     lead, rest = _clipped(block.lead, width), _clipped(block.rest, width)
-    found = Links([] if links is None else links, block.references, block.start)
-    body = _body(block, text, max(1, width - cell_len(rest)), is_open, found)
+    body = _body(block, text, max(1, width - cell_len(rest)), is_open, [] if links is None else links)
     rows = [_prefixed(rest if index else lead, row) for index, row in enumerate(body)]
     if block.gap is not None:
         rows.insert(0, _prefixed(_clipped(block.gap, width), ()))
@@ -55,7 +53,7 @@ def estimate(block: Block, width: int) -> int:
     return rows + (block.gap is not None)
 
 
-def _body(block: Block, text: str, width: int, is_open: bool, links: Links) -> list[Row]:
+def _body(block: Block, text: str, width: int, is_open: bool, links: list[str]) -> list[Row]:
     prose = min(width, PROSE_CELLS)
     match block.kind:
         case "paragraph":

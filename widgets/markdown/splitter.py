@@ -7,7 +7,6 @@ from __future__ import annotations
 from widgets.markdown import containers, table
 from widgets.markdown.blocks import PIECE_CHARACTERS, RULE, SIGNS, UNCLEAR, UNDERLINE, Block, begins_block
 from widgets.markdown.leaves import Leaves
-from widgets.markdown.links import may_become_definition
 
 CELL_REACH = 80  # characters of a line after a table that may yet become a row of it
 
@@ -51,14 +50,6 @@ class Splitter:
             first = leaves.slice(leaf.start, leaf.start + 1)
             leaf.kind = "table" if first == "|" else leaf.kind  # its second line will decide
         return fork.finish()
-
-    def take_outdated(self) -> set[int]:
-        """Return, once, the starts of the blocks with a link whose definition came."""
-        references = self._leaves.references
-        if references is None or not references.outdated:
-            return set()
-        outdated, references.outdated = references.outdated, set()
-        return outdated
 
     def _taken(self) -> list[Block]:
         out, self._leaves.out = self._leaves.out, []
@@ -160,20 +151,16 @@ class Splitter:
                 return word < len(line) <= CELL_REACH
         if line[word : word + 1] not in SIGNS:
             return False
-        return self._is_unclear_from(line, at, is_text=leaf is not None and leaf.kind == "paragraph")
+        return self._is_unclear_from(line, at)
 
-    def _is_unclear_from(self, line: str, at: int, *, is_text: bool) -> bool:
-        """Whether the line may begin a sign at ``at`` or after containers' signs there; ``is_text``: or
-        continue a paragraph.
-        """
+    def _is_unclear_from(self, line: str, at: int) -> bool:
+        """Whether the line may begin a sign at ``at`` or after containers' signs there."""
         for _ in range(containers.MAX_DEPTH):
             word = containers.first_word(line, at)
             if UNCLEAR.match(line, word):
                 return not (line.startswith("-", word) and RULE.match(line, word))
-            if not is_text and may_become_definition(line, word):
-                return True
             found = containers.next_container(line, at, self._leaves.path)
             if found is None:
                 break
-            at, is_text = found[1], False
+            at = found[1]
         return False

@@ -13,7 +13,6 @@ from rich.cells import cell_len
 
 from widgets.ink import MARK, STRONG, Row, Run, text_of
 from widgets.markdown.inline import parse
-from widgets.markdown.links import Links
 from widgets.wrap import wrap
 
 Align = Literal["left", "right", "center"]
@@ -72,13 +71,13 @@ def lay_out(
     *,
     has_head: bool,
     is_open: bool = False,
-    links: Links | None = None,
+    links: list[str] | None = None,
 ) -> list[Row]:
     """Return ``lines`` as rows of at most ``width`` cells; with ``has_head`` the first line is the head and
     the second the delimiter. ``is_open``: the last cell is still growing. Without room for columns each line
     becomes ``head: cell`` rows.
     """
-    links = links or Links()
+    links = [] if links is None else links
     widths = _fit(shape.widths, width)
     columns = len(shape.widths)
     out: list[Row] = []

@@ -82,14 +82,13 @@ class PendingText:
 
 
 class Split(NamedTuple):
-    """The result of splitting, at a ``cost`` in characters and lines: blocks that are ``complete`` now, those
-    at the end that are ``open``, and the starts of blocks that changed.
+    """The result of splitting, at a ``cost`` in characters and lines: blocks that are ``complete`` now, and
+    those at the end that are ``open``.
     """
 
     cost: int
     complete: list[Block]
     open: list[Block]
-    outdated: list[int]
 
 
 class SplitText:
@@ -139,9 +138,8 @@ class SplitText:
             self._source.compact()
             self.is_finished = True
             self._splitter = None
-        outdated = list(splitter.take_outdated())
         still_open = [] if self.is_finished else splitter.open_blocks()
-        return Split(cost, complete, still_open, outdated)
+        return Split(cost, complete, still_open)
 
 
 class TranscriptMessage:
@@ -158,7 +156,6 @@ class TranscriptMessage:
         "_head",
         "_stale",
         "_uncut",
-        "_versions",
         "blocks",
         "changed",
         "complete",
@@ -210,7 +207,6 @@ class TranscriptMessage:
         self.former: dict[int, Layout] = {}  # the last layouts of the open blocks, by their start
         self.rows = Heights()  # rows of each complete block at rows_width, exact or estimated
         self._exact = bytearray()  # which of these are exact
-        self._versions: dict[int, int] = {}  # of complete blocks that changed later
         self._stale = 0  # the first this many may be estimates for another width
 
     # --- what comes in ---
@@ -288,9 +284,6 @@ class TranscriptMessage:
         for block in found.complete:
             self.rows.append(estimate(block, max(1, self.rows_width)))
         self._exact.extend(bytes(len(found.complete)))
-        for index in (index for start in found.outdated for index in self.blocks.begun_at(start)):
-            self._versions[index] = self._versions.get(index, 0) + 1
-            self._exact[index] = 0
         laid_out = {
             block.start: layout
             for block, layout in zip(self.open, self.open_layouts, strict=True)
@@ -331,7 +324,7 @@ class TranscriptMessage:
         blocks.
         """
         if 0 < index <= self.complete:
-            return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded
+            return self.blocks, index, self.tone.is_faded
         return self.part(index)
 
     def open_index(self, index: int) -> int:

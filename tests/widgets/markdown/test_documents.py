@@ -71,7 +71,6 @@ CORPUS = [
     "| a | b |\n|:--|--:|\n| *c* | `d` |\n| e | f\\|g |\n\nafter",
     "```py\nx = 1\n\n  y\n```\n~~~\n```\n~~~\n````\n```\n````",
     'a [link](https://x.y "t") ![image](u) <https://x.y/z> &amp; &lt;i&gt; \\* \\[x\\]',
-    "[a][ref] and [ref] and [REF][]\n\n[ref]: https://x.y 'title'\n\nend",
     "1986\\. A great year\n\n10) ten\n11) eleven\n\n- - nested\n- ```\n  code\n  ```",
     "* a\n\n  b\n\n\n  c\n* d\n\nHard  \nbreak\\\nhere",
     "Setext in items:\n\n- Foo\n  ===\n- bar\n  baz\n  ---\n\n> Foo\n> ---\n> bar",

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.widgets.drawing import drawn, shown
-from widgets.ink import LINK, LINK_SHIFT, MARK, URL, Row
+from widgets.ink import LINK, LINK_SHIFT, MARK, URL
 from widgets.markdown.blocks import Block
-from widgets.markdown.links import MAX_AUTHORITY, MAX_DEFINITIONS, SHOWN_CELLS, safe_target
+from widgets.markdown.links import MAX_AUTHORITY, SHOWN_CELLS, safe_target
 from widgets.markdown.links import shown as shown_target
 from widgets.markdown.rows import lay_out
 from widgets.markdown.splitter import Splitter
@@ -134,67 +134,13 @@ def test_a_target_that_is_wrapped_stays_one_link() -> None:
     assert "".join(part for part, number in numbers if number == 2) == "bhttps://x.y"
 
 
-# --- references ---
-
-
 def finished(text: str) -> list[Block]:
     splitter = Splitter()
     return splitter.feed(text) + splitter.finish()
 
 
-@pytest.mark.parametrize(
-    "use", ["[Docs][ref]", "[ref][]", "[ref]", "![ref]", "> [Docs][REF]", "- [Docs][ ref ]"]
-)
-@pytest.mark.parametrize("is_before", [True, False])
-def test_a_reference_finds_its_definition_wherever_it_stands(use: str, is_before: bool) -> None:
-    definition = '[Ref]: https://example.org/r "Title"'
-    text = f"{definition}\n\n{use}" if is_before else f"{use}\n\n{definition}"
-    rows = shown(text)
-    assert len(rows) == 1
-    assert rows[0].endswith("(https://example.org/r)")
-    assert "[" not in rows[0]
-
-
-def test_the_first_definition_counts() -> None:
-    assert shown("[a]\n\n[a]: https://one.example\n[a]: https://two.example") == ["a (https://one.example)"]
-
-
-@pytest.mark.parametrize(
-    "text", ["[Note]: yes", "[Note]: this is text", "[^1]: https://x.y", "[]: https://x.y", "a [b][c] [d]"]
-)
-def test_what_defines_nothing_is_text(text: str) -> None:
-    assert shown(text) == [text]
-
-
-def test_only_blocks_that_use_a_label_are_laid_out_again_when_its_definition_comes() -> None:
-    text = "[one]\n\n[two]\n\nnothing\n\n[one] again\n\n"
-    splitter = Splitter()
-    blocks = splitter.feed(text)
-    for block in blocks:
-        lay_out(block, text[block.start : block.end], 40)
-    assert splitter.take_outdated() == set()
-    splitter.feed("[one]: https://x.y\n")
-    assert splitter.take_outdated() == {blocks[0].start, blocks[3].start}
-    assert splitter.take_outdated() == set()
-    assert rows_of(blocks[0], text) == rows_of(finished("[one](https://x.y)")[0], "[one](https://x.y)")
-
-
-def rows_of(block: Block, text: str) -> list[Row]:
-    return lay_out(block, text[block.start : block.end], 40)
-
-
-def test_an_unfinished_definition_defines_nothing() -> None:
-    splitter = Splitter()
-    text = "[a]\n\n[a]: https://exam"
-    blocks = [*splitter.feed(text), *splitter.open_blocks()]
-    assert [part for block in blocks for row in rows_of(block, text) for part, _ in row] == ["[a]"]
-
-
-def test_too_many_definitions_are_shown_as_text() -> None:
-    text = "".join(f"[n{number}]: https://x.y/{number}\n" for number in range(100_000))
-    blocks = finished(text)
-    assert text[blocks[0].start : blocks[0].end].startswith(f"[n{MAX_DEFINITIONS}]: ")
-    assert sum(block.end - block.start for block in blocks) > len(text) * 0.95
+def test_a_reference_and_its_definition_stay_as_they_are() -> None:
+    assert shown("[Docs][1]\n\n[1]: https://example.org/r") == ["[Docs][1]", "", "[1]: https://example.org/r"]
 
 
 def test_the_sign_of_an_image_is_ours() -> None:

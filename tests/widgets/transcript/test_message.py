@@ -5,7 +5,6 @@ from dataclasses import asdict
 import pytest
 
 from tests.widgets.drawing import drawn
-from widgets.markdown.rows import lay_out
 from widgets.transcript.message import SLICE_CHARACTERS, TranscriptMessage
 
 BUDGET = 1_000_000
@@ -142,18 +141,3 @@ def test_exact_rows_of_another_width_are_estimated_anew_bit_by_bit() -> None:
     assert message.rows[0] == 5
     assert message.height(10) == 1 + message.rows.total + 1
     assert message.rows_before(3) == 1 + message.rows[0] + message.rows[1]
-
-
-@pytest.mark.parametrize("is_last", [False, True])
-def test_a_block_whose_link_got_its_definition_is_laid_out_again_and_no_other(is_last: bool) -> None:
-    message = settled("see [this][docs]\n\nother words\n\n")
-    lay_out(message.part(1), message.text.of(message.part(1)), 40, links=[])
-    before = [message.part_key(part) for part in (1, 2)]
-    message.add("[docs]: https://example.org/guide" + ("" if is_last else "\n\n"))
-    if is_last:
-        message.settle(BUDGET)
-        message.close("", is_failure=False)
-    message.settle(BUDGET)
-    assert message.part_key(1) != before[0]
-    assert message.part_key(2) == before[1]
-    assert "https://example.org/guide" in str(lay_out(message.part(1), "see [this][docs]", 80, links=[]))
