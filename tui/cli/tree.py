@@ -5,6 +5,7 @@ The server options were removed before (``tui.cli.arguments``) and are the conte
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from inspect import Parameter, Signature
@@ -31,6 +32,14 @@ from tui.logs import start_logging
 from tui.startup import choose_source, open_screen
 
 OPEN_ROOM: Final = "--open"  # the hidden command behind `rooms ROOM`: nobody can type an option as one
+PLAIN: Final = {  # the wording of Typer and pydantic: ours
+    r"^Invalid value for '([^']*)': ": r"\1: ",
+    r"Input should be a valid integer\b.*": "must be a whole number",
+    r"Input should be a valid number\b.*": "must be a number",
+    r"Input should be greater than or equal to ": "must be at least ",
+    r"^Option '([^']*)' requires an argument$": r"\1: needs a value",
+    r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)$": r"unexpected argument '\1'",
+}
 _BY_NAME: Final = "tui.rooms.by_name"
 _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
@@ -59,6 +68,8 @@ def complete() -> int:
 
 def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> ConfigError:
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
+    for pattern, said in PLAIN.items():
+        message = re.sub(pattern, said, message)
     context = getattr(error, "ctx", None)
     where = _path(context) if context is not None else path_in(arguments)
     return ConfigError(message, f"see {f'{PROGRAM} {where}'.strip()} --help")
