@@ -72,7 +72,6 @@ OTHERS: Final = (  # words of the system, and states
     "must be a whole number",
     "must be a number",
     "must be at least {least}",
-    "Missing argument '{name}'",
     "Missing command",
     'there is no room "{shown}"',
     'there is no conversation "{shown}"',

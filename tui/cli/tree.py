@@ -70,6 +70,7 @@ def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> Confi
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
     for pattern, said in PLAIN.items():
         message = re.sub(pattern, said, message)
+    message = re.sub(r"^Missing argument '(.*)'$", lambda found: f"{found[1].upper()} is missing", message)
     context = getattr(error, "ctx", None)
     where = _path(context) if context is not None else path_in(arguments)
     return ConfigError(message, f"see {f'{PROGRAM} {where}'.strip()} --help")
