@@ -18,7 +18,7 @@ from tests.fakes.chat_server import OriginalChatServer, text
 from tests.fakes.rooms_server import OriginalRoomsServer, in_thread, run_events
 from tests.tui.programs import PROGRAM, Home, one_line, own_environ
 from tui import runtime
-from tui.cli.headless.formats import Ending, Record, RoomText, format_named
+from tui.cli.headless.formats import Ending, Record, format_named
 from tui.entry import end_of_nothing
 
 pytestmark = pytest.mark.slow
@@ -144,7 +144,7 @@ def test_a_signal_before_a_run_begins_leaves_its_end(
     done = subprocess.run(command, env=home.environ, capture_output=True, text=True, check=False)
     assert (done.returncode, one_line(done.stderr)) == (3, "interrupted")
     with redirect_stdout(StringIO()) as written:
-        format_named(form, RoomText).end(Ending("interrupted"), "", Record(about))
+        format_named(form).end(Ending("interrupted"), "", Record(about))
     assert done.stdout == written.getvalue()
 
 

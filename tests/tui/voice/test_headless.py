@@ -22,9 +22,9 @@ from tests.settling import settle
 from tests.state.chat_events import message
 from tests.state.voice_talk import JOINED, turn
 from tui.cli.arguments import take_connection
-from tui.cli.headless.ask_telling import NOT_ALLOWED
 from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts
+from tui.cli.headless.telling import NOT_ALLOWED
 from tui.cli.tree import run
 from tui.language import speak
 from tui.request import Server

@@ -18,7 +18,6 @@ from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from tui.cli import output
 from tui.cli.commands.asking import note_line
 from tui.cli.headless.ask_input import AskInput
-from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS, Telling
 from tui.cli.headless.formats import Ending, Frame
 from tui.cli.headless.interrupts import (
     PATIENCE_SECONDS,
@@ -28,6 +27,7 @@ from tui.cli.headless.interrupts import (
     followed,
     until_its_end,
 )
+from tui.cli.headless.telling import MAX_ERROR_CHARACTERS, Telling
 from tui.link import OwnBackend
 from tui.screens.words import say
 

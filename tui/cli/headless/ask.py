@@ -20,9 +20,9 @@ from tui.cli.commands import connect
 from tui.cli.commands.asking import check_tools
 from tui.cli.headless.answering import agent_answers, agent_client, server_answers
 from tui.cli.headless.ask_input import AskInput, AskOptions
-from tui.cli.headless.ask_telling import Telling, decide, streamed
-from tui.cli.headless.formats import AnswerText, Ending, FormatName, Record, format_named
+from tui.cli.headless.formats import Ending, FormatName, Record, format_named
 from tui.cli.headless.interrupts import Interrupts, carried_out
+from tui.cli.headless.telling import Telling, decide, streamed
 from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.screens.words import say
@@ -35,7 +35,7 @@ UNANSWERED: Final = ("error", "lost", "timeout")  # endings of an incomplete ans
 def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatName) -> int:
     """Ask, write the answer, and return the exit code; raises ``ConfigError`` before anything is written."""
     is_agent = isinstance(source, Server) and source.agent is not None
-    form = format_named(form_name, AnswerText, is_plain=is_agent or None)
+    form = format_named(form_name, is_plain=is_agent or None)
     telling = Telling(form)
     state = telling.state
     embedded = not isinstance(source, Server)

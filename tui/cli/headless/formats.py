@@ -13,7 +13,6 @@ from typing import Any, Final, Literal
 from agent_tui.clients.conversations import Conversations
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConnectFailed, Refused
-from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert, inert_line
 from agent_tui.state.conversation import INTERRUPTED
 from agent_tui.state.steps import StepState
@@ -106,11 +105,8 @@ class Format:
     def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         """Take one event as it was received: its data as text, or parsed."""
 
-    def said(self, turns: Sequence[Turn]) -> None:
-        """Take the turns of a room that the last event changed."""
-
-    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
-        """Take the steps of an answer that the last event changed, in their order."""
+    def said(self, turn: Turn, steps: Sequence[StepState]) -> None:
+        """Take what an agent says: its turn, and the steps that the last event changed, in their order."""
 
     def aside(self) -> None:
         """Prepare for a line on stderr."""
@@ -119,76 +115,21 @@ class Format:
         """Write the end; ``text`` is everything that was answered."""
 
 
-class RoomText(Format):
-    """``text`` for rooms: the agents' names before their words, flushed as they stream.
+class TextFormat(Format):
+    """``text``: only what is said, flushed as it streams, a blank line between two texts.
 
-    Words of several agents are never mixed: the first speaker is written live, and what the others say
-    meanwhile follows when it has ended.
+    With ``has_names`` the agents' names stand before their words. Words of several agents are never mixed:
+    the first speaker is written live, and what the others say meanwhile follows when it has ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_names: bool = False) -> None:
+        self._has_names = has_names
         self._waiting: list[Turn] = []
-        self._seen: set[str] = set()
         self._live: Turn | None = None
-        self._written = 0  # characters of the live turn
-        self._revision = 0
-        self._line_open = False
-        self._separator = ""  # before the next name
-
-    def said(self, turns: Sequence[Turn]) -> None:
-        for turn in turns:
-            if turn.id not in self._seen and turn.role != "user":
-                self._seen.add(turn.id)
-                self._waiting.append(turn)
-        while self._write_live() and (following := self._next()) is not None:
-            self._begin(following)
-
-    def _next(self) -> Turn | None:
-        """Return the turn to write next: one that is over, else the first one that has begun."""
-        self._waiting = [turn for turn in self._waiting if turn.length or turn.status == "speaking"]
-        over = [turn for turn in self._waiting if turn.status != "speaking"]
-        begun = [turn for turn in self._waiting if turn.length]
-        following = next(iter(over or begun), None)
-        if following is not None:
-            self._waiting.remove(following)
-        return following
-
-    def _begin(self, turn: Turn) -> None:
-        self._live, self._written, self._revision = turn, 0, turn.revision
-        self._write(f"{self._separator}{named(inert_line(turn.sender_name) or NAMELESS)}\n")
-        self._separator = "\n"
-
-    def _write_live(self) -> bool:
-        """Write what is new in the live turn; return whether the next one can begin."""
-        turn = self._live
-        if turn is None:
-            return True
-        if turn.revision != self._revision:  # the words were replaced: they are written again, from the start
-            self._written, self._revision = 0, turn.revision
-            self._write("\n\n")
-        fresh = turn.since(self._written)
-        self._written = turn.length
-        self._write(inert(fresh))
-        if turn.status == "speaking":
-            return False
-        if self._line_open:
-            self._write("\n")
-        self._live = None
-        return True
-
-    def _write(self, text: str) -> None:
-        if text:
-            output.write(text)
-            self._line_open = not text.endswith("\n")
-
-
-class AnswerText(Format):
-    """``text`` for chats: only the answer, flushed as it streams, a blank line between its texts."""
-
-    def __init__(self) -> None:
+        self._is_over = False
         # (turn, step) → its revision, and how much of it is written
         self._written: dict[tuple[str, str], tuple[int, int]] = {}
-        self._live: tuple[str, str] | None = None  # the text that was written to last
+        self._last: tuple[str, str] | None = None  # the text that was written to last
         self._line_open = False
         self._is_aside = False  # if both streams go to one place, a notice has its own line
 
@@ -197,33 +138,66 @@ class AnswerText(Format):
             (output.write if output.is_lines() else sys.stderr.write)("\n")
             self._is_aside = True
 
-    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
-        for step in steps:
-            if step.type == "text":
-                self._add((turn_id, step.id), step.content)
-
-    def _add(self, key: tuple[str, str], content: GrowingText) -> None:
-        revision, count = self._written.get(key, (content.revision, 0))
-        is_other = key != self._live
-        if revision != content.revision:  # the words were replaced: they are written again, from the start
-            revision, count, is_other = content.revision, 0, True
-        fresh = content.since(count)
-        self._written[key] = (revision, content.length)
-        if fresh:
-            self._write(fresh, apart=is_other and self._live is not None)
-            self._live = key
+    def said(self, turn: Turn, steps: Sequence[StepState]) -> None:
+        if turn is not self._live and turn not in self._waiting and any(self._news(turn)):
+            self._waiting.append(turn)
+        self._write_all()
 
     def end(self, ending: Ending, text: str, record: Record) -> None:
-        if self._line_open and not self._is_aside:
-            output.write("\n")
+        self._is_over = True
+        self._write_all()
+        self._end_line()
 
-    def _write(self, fresh: str, *, apart: bool) -> None:
-        gap = "\n" if self._is_aside else "\n\n"
+    def _write_all(self) -> None:
+        while True:
+            if (turn := self._live) is not None:
+                for step in self._news(turn):
+                    self._add(turn, step)
+                if turn.status == "speaking" and not self._is_over:
+                    return
+            if self._has_names:
+                self._end_line()
+            over = (one for one in self._waiting if one.status != "speaking")
+            self._live = next(over, self._waiting[0]) if self._waiting else None
+            if self._live is None:
+                return
+            self._waiting.remove(self._live)
+            if self._has_names:
+                gap = "\n" if self._last is not None else ""
+                self._write(f"{gap}{named(inert_line(self._live.sender_name) or NAMELESS)}\n")
+                self._last = None
+
+    def _news(self, turn: Turn) -> list[StepState]:
+        """Return the texts of a turn that have changed."""
+        texts = turn.steps.texts
+        return [one for one in texts if self._written.get((turn.id, one.id)) != _version(one)]
+
+    def _add(self, turn: Turn, step: StepState) -> None:
+        key, content = (turn.id, step.id), step.content
+        revision, count = self._written.get(key, (content.revision, 0))
+        is_apart = self._last is not None and key != self._last
+        if revision != content.revision:  # the words were replaced: they are written again, from the start
+            count, is_apart = 0, self._last is not None
+        fresh = content.since(count)
+        self._written[key] = _version(step)
+        if fresh:
+            gap = "\n" if self._is_aside else "\n\n"
+            self._write(inert(f"{gap}{fresh}" if is_apart else fresh))
+            self._last = key
+
+    def _write(self, text: str) -> None:
         self._is_aside = False
-        harmless = inert(f"{gap}{fresh}" if apart else fresh)
-        if harmless:
-            output.write(harmless)
-            self._line_open = not harmless.endswith("\n")
+        if text:
+            output.write(text)
+            self._line_open = not text.endswith("\n")
+
+    def _end_line(self) -> None:
+        if self._line_open and not self._is_aside:
+            self._write("\n")
+
+
+def _version(step: StepState) -> tuple[int, int]:
+    return step.content.revision, step.content.length
 
 
 def _share_a_place() -> bool:
@@ -281,14 +255,14 @@ class StreamFormat(Format):
             self._write_grown()
         output.write_json(line)
 
-    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
+    def said(self, turn: Turn, steps: Sequence[StepState]) -> None:
         if self._is_plain is not False:
             return
         for step in steps:
             if step.type in ("text", "thinking"):
                 self._grow(step)
-            elif (turn_id, step.id) not in self._done and (step.type != "tool_call" or step.status):
-                self._done.add((turn_id, step.id))
+            elif (turn.id, step.id) not in self._done and (step.type != "tool_call" or step.status):
+                self._done.add((turn.id, step.id))
                 self._write_grown()
                 self._write(step)
 
@@ -314,7 +288,7 @@ class StreamFormat(Format):
 
     def _write_grown(self) -> None:
         step = self._growing
-        if step is not None and self._written != (now := (step.content.revision, step.content.length)):
+        if step is not None and self._written != (now := _version(step)):
             self._written = now
             self._write(step)
 
@@ -329,10 +303,10 @@ def as_told(step: StepState) -> ev.Step:
     return ev.Step(step.id, step.place, step.type, *texts, step.id_ref, step.success)
 
 
-def format_named(name: FormatName, text: type[Format], *, is_plain: bool | None = True) -> Format:
-    """Return the format for ``--output``; ``text`` is the one for people."""
+def format_named(name: FormatName, *, has_names: bool = False, is_plain: bool | None = True) -> Format:
+    """Return the format for ``--output``; the others are explained at ``TextFormat`` and ``StreamFormat``."""
     if name == "text":
-        return text()
+        return TextFormat(has_names=has_names)
     return JsonFormat() if name == "json" else StreamFormat(is_plain)
 
 

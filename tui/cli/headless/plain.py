@@ -22,16 +22,16 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered
 from agent_tui.model.inert import inert, inert_line
 from agent_tui.paths import current_folder
+from agent_tui.state.conversation import ConversationState
 from tui.cli import output
 from tui.cli.commands import connect
-from tui.cli.headless.answer import Answer
 from tui.cli.headless.answering import Asks, agent_answers, agent_client, server_answers
 from tui.cli.headless.ask_input import AskInput
-from tui.cli.headless.ask_telling import NOT_ALLOWED, Telling
-from tui.cli.headless.formats import AnswerText, Ending, Record, RoomText, named
+from tui.cli.headless.formats import Ending, Record, TextFormat, named
 from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.cli.headless.lines import CTRL_C, TypedLines
 from tui.cli.headless.rooms import Run
+from tui.cli.headless.telling import NOT_ALLOWED, Telling
 from tui.link import RoomLink
 from tui.live.texts import model_name
 from tui.request import Server, Source
@@ -267,11 +267,11 @@ class _Room:
     starts: bool
     begun_behind: int = 0  # the id of the event before a run that another client began
     is_running: bool = False
-    answer: Answer = field(default_factory=Answer)
-    form: RoomText = field(default_factory=RoomText)
+    telling: Telling = field(init=False)
     typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
+        self.telling = Telling(TextFormat(has_names=True), ConversationState(ev.RoomInfo("")))
         commands = {"/pause": self._pause, "/resume": self._resume}
         asks = _Asks(self.client, self.id_)
         self.typing = _Typing(self.interrupts, asks, "plain.help", commands, self._said)
@@ -292,7 +292,7 @@ class _Room:
             while self.starts or room.status == "running" or (ending := await self._stand(room)) is None:
                 self.starts, self.is_running = False, True
                 begun, self.begun_behind = self.begun_behind, 0
-                run = Run(self.client, self.id_, self.embedded, self.form, self.answer, self._heard, begun)
+                run = Run(self.client, self.id_, self.embedded, self.telling, self._heard, begun)
                 ending, is_left = await self.typing.during(run.until_its_end(self.interrupts))
                 if is_left or self.interrupts.is_ending or ending.reason not in ("paused", "interrupted"):
                     return ending
@@ -333,13 +333,12 @@ class _Room:
     def _say_stored(self, message: ev.Message) -> None:
         if message.role == "user":
             output.notice(f"{say('plain.you')}{say('between.detail')}{message.text}")
-        self.form.said(self.answer.apply(ev.MessageStored(message)))
+        self.telling.take(ev.MessageStored(message))
 
     async def _heard(self, event: ev.Event) -> None:
         if not isinstance(event, ev.ToolStatusChanged | ev.TurnEnded):
             return
-        turn = self.answer.turns.get(event.turn_id)
-        who = "" if turn is None else inert_line(turn.sender_name)
+        who = self.telling.speaker(event.turn_id)
         if isinstance(event, ev.ToolStatusChanged):
             self.typing.asks.take(event, who)
         elif event.interrupted:
@@ -380,7 +379,7 @@ class _Chat:
     is_answering: bool = False
     has_asked: bool = False
     waiting: list[str] = field(default_factory=list)  # questions
-    missing: tuple[str, ...] = ()  # MCP servers that were missing in the newest answer
+    noted: set[str] = field(default_factory=set)  # lines that are said once
     typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
@@ -410,14 +409,13 @@ class _Chat:
 
     async def _answered(self, question: str) -> tuple[Ending, bool]:
         """Return how an answer ended, and whether the chat is left with it."""
-        telling = Telling(AnswerText(), missing_before=self.missing)
+        telling = Telling(TextFormat(), noted=self.noted)
         asks = self.typing.asks
         asks.waiting, asks.tell = [], telling.notice
         output.notice(named(self.model))
         self.is_answering = self.has_asked = True
         ending, is_left = await self.typing.during(self.answers(question, telling, self._heard))
         self.is_answering = False
-        self.missing = turn.missing if (turn := telling.state.last_turn) is not None else ()
         if self.typing.was_ctrl_c:
             self.waiting.clear()
         output.end_line()

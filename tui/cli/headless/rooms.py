@@ -11,16 +11,15 @@ from typing import Any
 from agent_tui.clients.log_stream import Item, decimal_id
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, StreamLost, TransportError
+from agent_tui.model.errors import AgentTuiError, NotFound, Refused, StreamLost, TransportError
 from agent_tui.model.inert import inert_line
+from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.rooms import TERMINAL, decode
 from tui.cli import output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import MAX_NAME_CHARACTERS, check_tools, note_line, step_line
+from tui.cli.commands.asking import MAX_NAME_CHARACTERS, check_tools, note_line
 from tui.cli.commands.new_room import SUFFIX, NewRoom
-from tui.cli.headless.answer import Answer
-from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS
-from tui.cli.headless.formats import Ending, Format, FormatName, Record, RoomText, format_named
+from tui.cli.headless.formats import Ending, FormatName, Record, format_named
 from tui.cli.headless.interrupts import (
     PATIENCE_SECONDS,
     Interrupts,
@@ -30,6 +29,7 @@ from tui.cli.headless.interrupts import (
     followed,
     until_its_end,
 )
+from tui.cli.headless.telling import MAX_ERROR_CHARACTERS, Telling
 from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.screens.words import said, say
@@ -49,30 +49,34 @@ def run(
     to an existing room first; with ``strict`` a room in which the demo model speaks is not run. Raises
     ``ConfigError`` for wrong usage, before anything is written to stdout.
     """
-    form = format_named(form_name, RoomText)
-    answer = Answer()
+    telling = Telling(format_named(form_name, has_names=True), ConversationState(ev.RoomInfo("")))
+    state = telling.state
     embedded = not isinstance(source, Server)
-    before: list[ev.Message] = []  # what a room that is resumed has said; as text it is not written again
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         async with connect.rooms_client(server) as client:
             room_id = await _room_id(client, wanted, changes or {}, strict=strict, embedded=embedded)
+            # What a room that is resumed has said; as text it is not written again.
             if form_name != "text" and not isinstance(wanted, NewRoom):
-                with suppress(AgentTuiError):
-                    before.extend((await client.messages(room_id))[0])
-            ending = await Run(client, room_id, embedded, form, answer).until_its_end(interrupts)
+                await take_stored(client, room_id, telling)
+            before = state.whole_text()
+            ending = await Run(client, room_id, embedded, telling).until_its_end(interrupts)
             # It was completed before, or its words were lost on the way: they are the stored ones.
-            if ending.reason in ("completed", "lost") and not answer.text:
-                with suppress(NotFound, NotOffered, TransportError):
-                    for message in (await client.messages(room_id))[0]:
-                        answer.apply(ev.MessageStored(message))
+            if ending.reason in ("completed", "lost") and state.whole_text() == before:
+                await take_stored(client, room_id, telling)
             return ending, await Record.of(client, "room", room_id, ending)
 
     def finish(ending: Ending, record: Record) -> None:
-        form.said([*answer.close(), *answer.turns.values()])
-        form.end(ending, answer.text_after(before), record)
+        telling.form.end(ending, state.whole_text(), record)
 
     return carried_out(source, errand, Record({"room": None}), finish)
+
+
+async def take_stored(client: RoomsClient, room_id: str, telling: Telling) -> None:
+    """Take what is stored of a room, as far as its server shows it."""
+    with suppress(AgentTuiError):
+        for message in (await client.messages(room_id))[0]:
+            telling.take(ev.MessageStored(message))
 
 
 async def _room_id(
@@ -107,14 +111,12 @@ class Run:
     client: RoomsClient
     room_id: str
     embedded: bool
-    form: Format
-    answer: Answer
+    telling: Telling
     heard: Callable[[ev.Event], Awaitable[None]] | None = None
     last_id: int = 0
     stop: Stop = field(init=False)
     pause_reason: str = ""
     last_failure: str = ""  # of a turn, in one line
-    noted: set[str] = field(default_factory=set)
     link: LinkTelling = field(default_factory=LinkTelling)
 
     def __post_init__(self) -> None:
@@ -197,29 +199,21 @@ class Run:
         event = decode(frame.event, frame.data)
         self.stop.under_way.set()
         self.last_id = decimal_id(frame.id) or self.last_id
-        self.form.frame(frame.id, frame.event, frame.data)
-        self.form.said(self.answer.apply(event))
+        self.telling.take(event, (frame.id, frame.event, frame.data))
         if self.heard is not None:
             await self.heard(event)
         self._tell(event)
         return self._ending(frame.event, event) if frame.event in TERMINAL else None
 
     def _tell(self, event: ev.Event) -> None:
-        """Write to stderr what is not an answer: rounds, notes, cut and failed turns, pauses."""
+        """Write to stderr how the run goes on: rounds, cut and failed turns, pauses."""
         match event:
             case ev.RoundStarted(number, most):
                 output.notice(say("room.round" if most else "plain.round", round=number, most=most))
-            case ev.TurnStarted(turn_id, trimmed=trimmed, sender_name=name):
-                self._tell_note(ev.TurnNoted(turn_id, "trimmed", trimmed, agent_name=name))
-            case ev.TurnNoted():
-                self._tell_note(event)
-            case ev.StepSet(turn_id, step):
-                turn = self.answer.turns.get(turn_id)
-                if line := step_line(step, "" if turn is None else turn.sender_name):
-                    output.notice(line)
+            case ev.TurnStarted(turn_id, trimmed=trimmed, sender_name=name) if trimmed:
+                output.notice(note_line(ev.TurnNoted(turn_id, "trimmed", trimmed, agent_name=name)))
             case ev.TurnEnded(turn_id, interrupted="length"):
-                name = inert_line(self.answer.turns[turn_id].sender_name, MAX_NAME_CHARACTERS)
-                output.notice(say("plain.cut.length", who=name))
+                output.notice(say("plain.cut.length", who=self.telling.speaker(turn_id)))
             case ev.TurnFailed(error, _, name):
                 self.last_failure = inert_line(f"{name}: {error}", MAX_ERROR_CHARACTERS)
                 who = inert_line(name, MAX_NAME_CHARACTERS)
@@ -230,13 +224,6 @@ class Run:
                 output.notice(say("room.paused") + told + (say("between.detail") + why if why else ""))
             case _:
                 pass
-
-    def _tell_note(self, event: ev.TurnNoted) -> None:
-        if not (line := note_line(event)) or line in self.noted:
-            return
-        if event.note in ("servers_wait", "server_missing", "no_tools", "no_images"):
-            self.noted.add(line)  # many turns have the same note
-        output.notice(line)
 
     def _ending(self, name: str, event: ev.Event) -> Ending:
         match name, event:

@@ -12,7 +12,7 @@ from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
-from tui.cli.headless.formats import Ending, Format, FormatName, Record, as_told, format_named
+from tui.cli.headless.formats import Ending, FormatName, Record, as_told, format_named
 from tui.live.signs import CUT
 from tui.screens.words import say
 
@@ -25,7 +25,7 @@ class VoiceFormat:
     """
 
     def __init__(self, name: FormatName) -> None:
-        self._last = format_named(name, Format)
+        self._last = format_named(name)
         self._turns = 0
 
     def words(self, line: VoiceLine, *, is_final: bool) -> None:

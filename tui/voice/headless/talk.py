@@ -28,10 +28,10 @@ from agent_tui.state.voice_lines import VoiceLine
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import note_line
-from tui.cli.headless.ask_telling import declined, refusal
 from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts, carried_out, followed, until_its_end
 from tui.cli.headless.lines import TypedLines
+from tui.cli.headless.telling import declined, refusal
 from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.voice.endings import ending_of

@@ -9,19 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.model import events as ev
+from agent_tui.state.conversation import ConversationState
 from tui.cli import output
-from tui.cli.headless.answer import Answer
-from tui.cli.headless.formats import Ending, Record, RoomText, end_data, format_named, received
+from tui.cli.headless.formats import Ending, Record, TextFormat, end_data, format_named, received
+from tui.cli.headless.telling import Telling
 from tui.cli.output import json_line, table
 
 ESC = "\x1b"
 
 
+def telling() -> Telling:
+    return Telling(TextFormat(has_names=True), ConversationState(ev.RoomInfo("r")))
+
+
 def text_of(capsys: pytest.CaptureFixture[str], *events: ev.Event) -> str:
-    form, answer = RoomText(), Answer()
+    room = telling()
     for event in events:
-        form.said(answer.apply(event))
-    form.said([*answer.close(), *answer.turns.values()])
+        room.take(event)
+    room.form.end(Ending("completed"), "", Record())
     return capsys.readouterr().out
 
 
@@ -44,12 +49,12 @@ def test_a_name_stands_before_its_words(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_words_are_written_as_they_come(capsys: pytest.CaptureFixture[str]) -> None:
-    form, answer = RoomText(), Answer()
-    form.said(answer.apply(started("a", "Ada")))
+    room = telling()
+    room.take(started("a", "Ada"))
     assert capsys.readouterr().out == ""
-    form.said(answer.apply(ev.TextAdded("a", "one ")))
+    room.take(ev.TextAdded("a", "one "))
     assert capsys.readouterr().out == "Ada:\none "
-    form.said(answer.apply(ev.TextAdded("a", "two")))
+    room.take(ev.TextAdded("a", "two"))
     assert capsys.readouterr().out == "two"
 
 
@@ -99,6 +104,31 @@ def test_hostile_words_and_names_are_inert(capsys: pytest.CaptureFixture[str]) -
     assert out.startswith("A␛[31m da")
 
 
+def test_what_continues_a_message_is_written_under_its_name_and_is_part_of_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    room = telling()
+    for event in (
+        started("a", "Ada"),
+        ev.TextAdded("a", "So far"),
+        ev.TurnEnded("a", "So far", 1, interrupted="length"),
+        started("b", "Bo"),
+        ev.TurnEnded("b", "Well.", 1),
+        ev.TurnStarted("c", "r", "assistant", "Ada", "", 1, "Ada", 2, continues="a"),
+        ev.TextAdded("c", " and on."),
+    ):
+        room.take(event)
+    room.form.end(Ending("completed"), "", Record())
+    assert capsys.readouterr().out == "Ada:\nSo far\n\nBo:\nWell.\n\nAda:\n and on.\n"
+    assert room.state.whole_text() == "So far and on.\n\nWell."
+
+
+def test_words_that_look_like_json_stay_as_they_came(capsys: pytest.CaptureFixture[str]) -> None:
+    words = '{"text": "not the text"}'
+    said = (started("a", "Ada"), ev.TextAdded("a", words), ev.TurnEnded("a", "not the text", 1))
+    assert text_of(capsys, *said) == f"Ada:\n{words}\n"
+
+
 SPEAKERS = ("Ada", "Bo", "Cy")
 
 
@@ -106,17 +136,17 @@ SPEAKERS = ("Ada", "Bo", "Cy")
 def test_however_agents_take_turns_every_word_is_written_under_its_name(
     steps: list[tuple[str, int]],
 ) -> None:
-    form, answer = RoomText(), Answer()
+    room = telling()
     written: list[str] = []
     said = dict.fromkeys(SPEAKERS, "")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(output, "write", written.append)
         for number, (name, length) in enumerate(steps):
-            form.said(answer.apply(started(name, name)))
+            room.take(started(name, name))
             word = f"{name.lower()}{number}," * length
-            form.said(answer.apply(ev.TextAdded(name, word)))
+            room.take(ev.TextAdded(name, word))
             said[name] += word
-        form.said([*answer.close(), *answer.turns.values()])
+        room.form.end(Ending("completed"), "", Record())
     blocks = [block for block in "".join(written).split("\n\n") if block]
     assert {block.split(":\n")[0]: block.split(":\n")[1].rstrip("\n") for block in blocks} == {
         name: words for name, words in said.items() if words
@@ -127,7 +157,7 @@ def test_however_agents_take_turns_every_word_is_written_under_its_name(
 
 
 def test_a_line_is_the_event_as_on_the_wire(capsys: pytest.CaptureFixture[str]) -> None:
-    form = format_named("stream-json", RoomText)
+    form = format_named("stream-json")
     form.frame("7", "message_chunk", '{"id":"a","content":"x","accumulated":"xx","more":[1]}')
     form.frame("", "room_started", '{"room_id":"r"}')
     form.end(Ending("paused", "pause"), "", Record())
@@ -140,7 +170,7 @@ def test_a_line_is_the_event_as_on_the_wire(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_json_object_has_the_room_and_the_messages(capsys: pytest.CaptureFixture[str]) -> None:
-    form = format_named("json", RoomText)
+    form = format_named("json")
     form.frame("1", "message", '{"id":"streamed"}')
     form.end(Ending("completed"), "", Record({"room": {"id": "r"}}, [{"id": "m"}]))
     value = json.loads(capsys.readouterr().out)
@@ -149,7 +179,7 @@ def test_the_json_object_has_the_room_and_the_messages(capsys: pytest.CaptureFix
 
 
 def test_a_server_without_a_record_gives_the_messages_it_streamed(capsys: pytest.CaptureFixture[str]) -> None:
-    form = format_named("json", RoomText)
+    form = format_named("json")
     form.frame("", "message", '{"id":"streamed"}')
     form.end(Ending("completed"), "", Record({"room": {"id": "r"}}))
     assert json.loads(capsys.readouterr().out)["messages"] == [{"id": "streamed"}]

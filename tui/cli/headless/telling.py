@@ -1,11 +1,11 @@
-"""How any answer is shown without a screen: what stderr says about its tools, and which calls may run."""
+"""How a room or an answer is shown without a screen: what stderr says about its tools, and which may run."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from agent_tui.clients.agents.chats import AgentChats
@@ -18,6 +18,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
 from agent_tui.wire.chat_encode import answer_content, question_content
+from agent_tui.wire.content import content_text
 from tui.cli import output
 from tui.cli.commands.asking import note_line, step_line
 from tui.cli.headless.ask_input import AskInput
@@ -27,12 +28,18 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 
 MAX_ERROR_CHARACTERS: Final = 500
+SAID_ONCE: Final = (
+    "servers_wait",
+    "server_missing",
+    "no_tools",
+    "no_images",
+)  # many turns have the same note
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
 
 
 @dataclass(slots=True)
 class Telling:
-    """Takes events into ``state`` and writes them: the answer by ``form``, everything else to stderr.
+    """Takes events into ``state`` and writes them: what agents say by ``form``, everything else to stderr.
 
     Each call has a line when it begins to run, and another one if it failed.
     """
@@ -40,12 +47,12 @@ class Telling:
     form: Format
     state: ConversationState = field(default_factory=ConversationState)
     said: set[tuple[str, str, str]] = field(default_factory=set)  # (turn id, step id, what) of calls
-    missing_before: tuple[str, ...] = ()  # MCP servers that were missing in the answer before: said once
+    noted: set[str] = field(default_factory=set)  # lines that are said once
     tells_status: bool = False  # a server of ours says when a call begins to run
 
     def take(self, event: ev.Event, frame: Frame | None = None) -> None:
         """Take an event, and the frame in which it came first."""
-        self.state.apply(event)
+        self.state.apply(self._as_streamed(event))
         if frame is not None:
             self.form.frame(*frame)
         for turn_id in self.state.changed:
@@ -53,19 +60,34 @@ class Telling:
                 self.tells_status = self.tells_status or isinstance(event, ev.TurnStarted)
                 changed = (turn.steps.all[step_id] for step_id in turn.steps.changed)
                 steps = sorted(changed, key=lambda step: step.place)
-                self.form.told(turn_id, steps)
+                self.form.said(turn, steps)
                 for step in steps:
                     if step.type == "tool_call":
                         self._tell_call(turn_id, step, event)
                 turn.steps.changed.clear()
         self.state.changed.clear()
-        if isinstance(event, ev.TurnNoted) and not self._was_said(event) and (line := note_line(event)):
-            self.notice(line)
-        if isinstance(event, ev.StepSet) and (line := step_line(event.step)):
+        if isinstance(event, ev.TurnNoted):
+            self._tell_note(event)
+        if isinstance(event, ev.StepSet) and (line := step_line(event.step, self.speaker(event.turn_id))):
             self.notice(line)
 
-    def _was_said(self, noted: ev.TurnNoted) -> bool:
-        return noted.note == "server_missing" and noted.about in self.missing_before
+    def speaker(self, turn_id: str) -> str:
+        """Return who speaks in a turn of a room."""
+        turn = self.state.turn_of(turn_id)
+        return inert_line(turn.sender_name) if turn is not None and self.state.is_room else ""
+
+    def _as_streamed(self, event: ev.Event) -> ev.Event:
+        """Return an event that leaves words that look like JSON as they came: its end takes them apart."""
+        turn = self.state.turn_of(event.turn_id) if isinstance(event, ev.TurnEnded) else None
+        if isinstance(event, ev.TurnEnded) and turn is not None and content_text(turn.text) == event.text:
+            return replace(event, text="")
+        return event
+
+    def _tell_note(self, noted: ev.TurnNoted) -> None:
+        line = note_line(noted)
+        if line and not (noted.note in SAID_ONCE and line in self.noted):
+            self.noted.add(line)
+            self.notice(line)
 
     def _tell_call(self, turn_id: str, step: StepState, event: ev.Event) -> None:
         if self._runs(step, event) and self._is_new(turn_id, step.id, "runs"):
