@@ -10,9 +10,12 @@ import pytest
 from agent_tui.model import events as ev
 from agent_tui.model.errors import NotOffered, Refused
 from agent_tui.model.tool_forms import FormField, ToolForm
+from tests.settling import settle
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
+from tests.tui.watched import FRAMES_SECONDS
 from tui.forms.fields import Line
 from tui.forms.tool_list import ToolList
+from tui.live.ask_bar import HOLD_SECONDS
 
 MIKA, ADA, LAO = AGENTS
 CALL = ev.Step("step-1", 1, "tool_call", name="read_file", arguments='{"path":"notes.txt"}', id_ref="c1")
@@ -243,6 +246,13 @@ async def asked(screen: Screen, *events: ev.Event) -> Time:
     return time
 
 
+async def answer(screen: Screen, key: str) -> str:
+    """Press a key, and no other for as long as one could follow that makes a word of both."""
+    await screen.press(key)
+    await settle(HOLD_SECONDS + FRAMES_SECONDS)
+    return await screen.text()
+
+
 def answers(screen: Screen) -> list[str]:
     return [words for words, _ in screen.link.calls.asked if words.startswith("answer")]
 
@@ -255,7 +265,7 @@ def answers(screen: Screen) -> list[str]:
         ("a", "answer t1 step-1 always run_command(make -n test)"),
     ],
 )
-async def test_the_keys_on_the_card_work_at_once(key: str, sent: str) -> None:
+async def test_the_keys_on_the_card_answer(key: str, sent: str) -> None:
     async with opened() as screen:
         time = await asked(screen)
         text = await screen.text()
@@ -264,7 +274,7 @@ async def test_the_keys_on_the_card_work_at_once(key: str, sent: str) -> None:
         assert "Allow this?" in text
         assert "Mika · run_command needs approval" in text
         assert text.count("y once · c this conversation · a always…") == 1
-        text = await screen.press(key)
+        text = await answer(screen, key)
         if key == "a":
             assert "exactly this call, in /code/x only" in text
             assert answers(screen) == []
@@ -288,7 +298,7 @@ async def test_what_an_mcp_server_asks_is_filled_in_above_the_room() -> None:
         assert "‖ needs your input" in text.splitlines()[0]
         assert "approval" not in text
         assert "The MCP server shop asks you for a value" in text
-        assert "Your answers are sent to shop." in await screen.press("y")
+        assert "Your answers are sent to shop." in await answer(screen, "y")
         time.now += 1.0
         assert "✗ a value is needed" in await screen.press("ctrl+s")
         await screen.press("7", "ctrl+s")
@@ -337,7 +347,7 @@ async def test_around_a_question_keys_of_the_room_do_what_they_do_and_the_pane_i
         assert ("pause", "r") in screen.link.calls.asked
         assert not screen.app.room.composer.line.text
         time.now += 2.0
-        await screen.press("y")
+        await answer(screen, "y")
         assert answers(screen) == ["answer t1 step-1 once"]
 
 
@@ -357,7 +367,7 @@ async def test_who_writes_to_the_room_is_not_asked_in_between_and_tab_leads_ther
         assert text.count("y once") == 1
         assert "tab read" in text.splitlines()[-1]
         time.now += 2.0
-        await screen.press("y")
+        await answer(screen, "y")
         assert answers(screen) == ["answer t1 step-1 once"]
         await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
         assert screen.app.room.composer.has_line_focus
@@ -373,14 +383,14 @@ async def test_who_goes_away_from_a_question_in_a_room_is_told_the_way_back() ->
         assert answers(screen) == []
         await screen.press("!")
         time.now += 2.0
-        await screen.press("y")
+        await answer(screen, "y")
         assert answers(screen) == ["answer t1 step-1 once"]
 
 
 async def test_no_asks_why_and_the_reason_goes_along() -> None:
     async with opened() as screen:
         await asked(screen)
-        assert "Why not?" in await screen.press("n")
+        assert "Why not?" in await answer(screen, "n")
         await screen.press("s", "l", "o", "w", "enter")
         assert answers(screen) == ["answer t1 step-1 deny slow"]
 
@@ -389,14 +399,14 @@ async def test_who_is_slower_than_another_terminal_is_told() -> None:
     async with opened() as screen:
         await asked(screen)
         screen.link.calls.refuse = Refused("The call no longer needs approval", status=409)
-        assert "already answered" in await screen.press("y")
+        assert "already answered" in await answer(screen, "y")
 
 
 async def test_the_question_of_an_agent_in_the_strip_is_brought_into_sight_first() -> None:
     async with opened((80, 20)) as screen:
         await asked(screen, *begun(MIKA, ADA, LAO), *asking("t3"))
         assert "I will build it." in await screen.text()
-        await screen.press("y")
+        await answer(screen, "y")
         assert answers(screen) == ["answer t3 step-1 once"]
 
 
@@ -405,13 +415,14 @@ async def test_the_next_question_is_read_from_its_beginning_in_whose_pane_it_is(
         time = await asked(screen, *begun(MIKA, ADA, LAO), *asking("t1"), *asking("t2"), *asking("t3"))
         text = await screen.resize(50, 24)
         assert "▾ run_command" in text
-        text = await screen.press("y")
+        text = await answer(screen, "y")
         time.now += 2.0
         assert "▎Ada" in text.splitlines()[1]
         assert "▾ run_command" in text
-        await screen.press("y")
+        await answer(screen, "y")
         time.now += 2.0
-        await screen.press("n", "enter")
+        await answer(screen, "n")
+        await screen.press("enter")
         assert answers(screen) == ["answer t1 step-1 once", "answer t2 step-1 once", "answer t3 step-1 deny"]
         assert all(pane.follow for pane in screen.app.room._panes._panes.values())
 
@@ -423,7 +434,7 @@ async def test_only_the_card_that_is_asked_has_keys_on_it() -> None:
         assert (text.count("Allow this?"), text.count("y once")) == (2, 1)
         row = next(row for row in text.splitlines() if "█  y once" in row)
         assert row.index("y once") < 60
-        text = await screen.press("y")
+        text = await answer(screen, "y")
         time.now += 2.0
         row = next(row for row in text.splitlines() if "█  y once" in row)
         assert row.index("y once") > 60

@@ -159,10 +159,10 @@ class ChatScreen(LiveScreen):
     def _shown(self) -> texts.ChatShown:
         transcript, composer, asking = self._transcript, self.composer, self._asking
         return texts.ChatShown(
-            is_writing=composer.has_line_focus or self._approvals.is_between,
+            is_writing=composer.has_line_focus,
             is_choosing=composer.line.is_choosing,
             has_ask=self._approvals.spot is not None,
-            is_asking=self._approvals.has_bar_focus and self._approvals.spot is not None,
+            is_asking=self._approvals.has_bar_focus,
             looking=self._find_bar.looking,
             is_following=transcript.follow,
             has_selection=transcript.reader.has_selection,

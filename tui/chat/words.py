@@ -115,7 +115,6 @@ CHAT: Final[dict[str, str]] = {
     "ask.keep.wide": "every call that matches this pattern, in every folder",
     "ask.keep.hint": "{keep.yes} save the rule · {keep.back} back",
     "ask.window": "{name} needs you – agent-tui",
-    "ask.answered": "answered – what you type goes to the line",
     "ask.gone": "already answered, here or in another terminal",
     "help.why.nothing_asks": "nothing needs approval",
     "help.why.no_step": "no tool or thought in view",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
 
+from rich.cells import cell_len
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Click
 from textual.screen import Screen
 
 from agent_tui.model.errors import AgentTuiError, Refused
@@ -28,12 +30,11 @@ from tui.live.ask_bar import (
     KeyGuard,
     ReasonScreen,
 )
-from tui.live.card_clicks import CardClicks
 from tui.live.composer import Writing
 from tui.live.host import Host
 from tui.live.key_hints import key_of
 from tui.live.steps.rows import show_body
-from tui.live.steps.texts import asking_body
+from tui.live.steps.texts import asking_body, asking_keys
 from tui.live.texts import Spot
 from tui.live.tool_form import FilledIn, ToolFormScreen
 from tui.screens.localised import localised
@@ -85,18 +86,17 @@ class Approvals(Vertical):
     def __init__(self, questions: Questions, host: Host) -> None:
         super().__init__()
         self.bar = AskBar(AskKeys(self, questions))
-        self.clicks = CardClicks(self, questions)
         self.spot: Spot | None = None  # what the bar asks
         self.is_focus_due = False  # the question came while the person wrote or read
         self._questions = questions
         self._host = host
         self._answered: set[Spot] = set()  # on its way to the server
-        self.card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
+        self._answered_at = 0.0  # when the key of the last answer was pressed
+        self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
-        self._waits_after: Spot | None = None  # was answered here; the bar keeps the focus for the next one
         self._dialog: Screen[Any] | None = None  # that was opened last
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
-        self._reasons: dict[Spot, str] = {}  # that were begun, or are on their way
+        self._reasons: dict[Spot, str] = {}  # the same of reasons
 
     def compose(self) -> ComposeResult:
         yield self.bar
@@ -115,11 +115,6 @@ class Approvals(Vertical):
         """Whether the keys on the card work."""
         return self.is_attached and self.screen.focused is self.bar
 
-    @property
-    def is_between(self) -> bool:
-        """Whether the bar keeps the focus for the next question."""
-        return self.has_bar_focus and self.spot is None
-
     # --- what asks -------------------------------------------------------------------------------------
 
     def ask(self) -> None:
@@ -130,7 +125,6 @@ class Approvals(Vertical):
         self._reasons = {one: reason for one, reason in self._reasons.items() if one in asking}
         spot = next((spot for spot in asking if spot not in self._answered), None)
         if spot == self.spot:
-            self._end_waiting()
             return
         former, self.spot = self.spot, spot
         self.bar.keys.letter.let_go()
@@ -144,17 +138,14 @@ class Approvals(Vertical):
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
         self._line_was_begun = bool(self._questions.composer.line.text)
-        self._waits_after = None
         name_window(self.app, say("ask.window", name=name) if spot is not None else "")
         if spot is None:
             for transcript in self.screen.query(Transcript):
                 transcript.sight.follow_again()
-            if had_focus and former in self._answered and not self._line_was_begun:
-                self._waits_after = former
-                self.bar.keys.has_come, self.bar.keys.is_first = True, False
-                self.bar.wait()
+            if had_focus and self.bar.keys.came_from_line:
+                self._questions.composer.open()
             elif had_focus:
-                self.give_focus_back()
+                self._questions.focus_words()
             return
         self.app.bell()
         if had_focus or self._may_be_interrupted:
@@ -163,29 +154,12 @@ class Approvals(Vertical):
             self.is_focus_due = True
             self._keep_in_sight()
 
-    def _end_waiting(self) -> None:
-        """Give the focus back once the answer whose call was decided is over: it asks no more."""
-        after = self._waits_after
-        turn = self._questions.state.turn_of(after[0]) if after is not None else None
-        if after is not None and (turn is None or turn.status != "speaking"):
-            self._waits_after = None
-            self.bar.keys.letter.let_go()
-            if self.has_bar_focus:
-                self.give_focus_back()
-            self.bar.ask("", None)
-
-    def give_focus_back(self) -> None:
-        """Give the focus to what had it before the question."""
-        if self.bar.keys.came_from_line:
-            self._questions.composer.open()
-        else:
-            self._questions.focus_words()
-
     @property
     def _may_be_interrupted(self) -> bool:
         """Whether a new question may take the focus."""
         is_free = self._questions.composer.has_line_focus and not self._questions.composer.line.text
-        is_quiet = self.guard.quiet_seconds > QUIET_SECONDS
+        is_answering = self.guard.last_key_at == self._answered_at
+        is_quiet = is_answering or self.guard.quiet_seconds > QUIET_SECONDS
         return is_quiet and (is_free or isinstance(self.screen.focused, Transcript))
 
     def ask_who_is_quiet(self) -> None:
@@ -210,7 +184,6 @@ class Approvals(Vertical):
         self.is_focus_due = False
         self.bar.keys.has_come = by_itself
         if self.spot is not None:
-            self.bar.keys.is_first = not self.has_bar_focus
             if not self.has_bar_focus:
                 self.bar.keys.came_from_line = self._questions.composer.has_line_focus
             self._questions.go_to_ask(self.spot)
@@ -247,35 +220,48 @@ class Approvals(Vertical):
         """Show the keys on the card that they answer, and on no other; note how much of it was seen."""
         spot, place = self.spot, self.place
         if place is not None and place[0].sight.number_of(place[1]):
-            place[0].sight.note_rows_of(place[1], self._card_seen, self._end_moved)
+            place[0].sight.note_rows_of(place[1], self._card_seen)
             if self._is_seen:
                 self._card_seen()
         card = (*place, spot) if spot is not None and place is not None and self.has_bar_focus else None
-        if card != self.card:
-            former, self.card = self.card, card
+        if card != self._card:
+            former, self._card = self._card, card
             for one in (former, card):
                 if one is not None:
-                    self._make_card(*one)
-        self._show_keys_once()
+                    self._make_card(*one, is_asked=one is card)
 
-    def _show_keys_once(self) -> None:
-        """Leave the keys to the card while its last rows, which have them, can be seen."""
-        self.bar.leave_keys_to_card(self.card is not None and self.card[0].sight.has_end)
+    def _make_card(self, transcript: Transcript, row: str, spot: Spot, *, is_asked: bool) -> None:
+        transcript.asked_row = row if is_asked else ""
+        if (step := self._questions.state.step(*spot)) is not None:
+            show_body(transcript, row, step)
 
-    def _end_moved(self) -> None:
-        """The last rows of the card came into sight or went out of it."""
-        self.call_after_refresh(self._show_keys_once)
-
-    def _make_card(self, transcript: Transcript, row: str, spot: Spot) -> None:
-        step = self._questions.state.step(*spot)
-        if step is not None:
-            keys = transcript.row_keys[row] = partial(self._key_on_card, (transcript, row, spot))
-            show_body(transcript, row, step, keys)
-
-    def _key_on_card(self, card: tuple[Transcript, str, Spot], binding_id: str) -> str:
-        if binding_id.startswith("ask.") and card != self.card:
+    def act_at(self, x: int, y: int) -> str:
+        """Return what the words at that place of the screen do, if they are a key on the card: the last part
+        of its id; else "".
+        """
+        ask = _asked_at(self._questions.state, self._card[2]) if self._card is not None else None
+        if self._card is None or ask is None or not self._card[0].region.contains(x, y):
             return ""
-        return key_of(self.screen, binding_id)
+        transcript, row, _ = self._card
+        text = transcript.sight.end_row_at(row, y - transcript.region.y)
+        for act, (name, does) in asking_keys(ask, partial(key_of, self.screen)).items():
+            before, hint, _ = text.partition(f"{name} {does}")
+            begin = cell_len(before)
+            if hint and begin <= x - transcript.region.x < begin + cell_len(hint):
+                return act
+        return ""
+
+    def click(self, event: Click) -> None:
+        """Do what the key on the card does whose words were clicked."""
+        act = self.act_at(event.screen_x, event.screen_y)
+        if not act or event.button != 1:
+            return
+        event.stop()
+        self.guard.clicked()
+        if act == "whole":
+            self.action_whole()
+        else:
+            self.action_answer(cast("Decision", act))
 
     def uncovered(self) -> None:
         """A dialog was closed: a key that is still down was meant for it."""
@@ -382,6 +368,7 @@ class Approvals(Vertical):
 
         def deny(reason: str | None) -> None:
             if reason is not None:
+                self._reasons[spot] = reason
                 self._begin_answer(spot, AskAnswer(decision, reason=reason))
 
         match decision:
@@ -390,13 +377,13 @@ class Approvals(Vertical):
             case "always":
                 self._open(KeepScreen(ask), keep)
             case "deny":
-                written = partial(self._reasons.__setitem__, spot)
-                self._open(ReasonScreen(self._reasons.get(spot, ""), written), deny)
+                self._open(ReasonScreen(self._reasons.get(spot, "")), deny)
             case _:
                 self._begin_answer(spot, AskAnswer(decision, pattern))
 
     def _begin_answer(self, spot: Spot, word: AskAnswer) -> None:
         self._answered.add(spot)
+        self._answered_at = self.guard.last_key_at
         self.ask()
         self._answer(spot, word)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
@@ -41,7 +41,6 @@ MAX_CALL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 400
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
 HELP: Final = "app.help"  # the key that lists the keys is no word either
-DECIDES: Final = "answer("  # begins the actions that answer
 LOOKS: Final = "answer_tool"  # nor is the one that leads to the question
 HOLD_SECONDS: Final = 0.4  # a letter that no other follows for so long was an answer
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
@@ -57,8 +56,8 @@ class AskAnswer(NamedTuple):
 
 
 class AskBar(StatusLine, can_focus=True):
-    """One row above the line while a tool asks. Without the focus it names only the key that leads to it;
-    with the focus the keys that answer, unless they can be seen on the card.
+    """One row above the line while a tool asks. It names the key that leads to it, or the one that shows all:
+    those that answer are on the card.
     """
 
     DEFAULT_CSS = """
@@ -68,7 +67,6 @@ class AskBar(StatusLine, can_focus=True):
     """
 
     _way_here = ""
-    _is_card_seen = False
     _asks: tuple[str, ToolAsk] | None = None
 
     def __init__(self, keys: AskKeys) -> None:
@@ -90,7 +88,7 @@ class AskBar(StatusLine, can_focus=True):
             event.prevent_default().stop()
 
     def on_blur(self) -> None:
-        self.keys.leave()
+        self.keys.letter.let_go()
 
     def on_paste(self, event: Paste) -> None:
         """Paste into the line."""
@@ -101,45 +99,23 @@ class AskBar(StatusLine, can_focus=True):
         self._asks = (name, ask) if ask is not None else None
         self.set_class(ask is not None, "-open")
         self.screen.set_class(ask is not None, "-asks")  # where notifications are
-        self._show_asked()
-
-    def wait(self) -> None:
-        """Stay, with the focus, for the next question of the same answer."""
-        self.set_class(True, "-open")
-        self.show([f"{signs.WAITING} {say('ask.answered')}"])
+        self.show_keys(self._way_here)
 
     def show_keys(self, way_here: str) -> None:
         """Name the keys that work now; ``way_here`` is the key that leads to the bar."""
         self._way_here = way_here
-        self._show_asked()
-
-    def leave_keys_to_card(self, is_card_seen: bool) -> None:
-        """Name no keys while those on the card can be seen."""
-        if is_card_seen != self._is_card_seen:
-            self._is_card_seen = is_card_seen
-            self._show_asked()
-
-    def _show_asked(self) -> None:
         if self._asks is None:
             return
         name, ask = self._asks
-        if self.has_focus and self._is_card_seen:
-            right = []
-        elif self.has_focus:
-            right = _keys(ask, self._key)
-            if ask.form is None:
-                right.append(Part(say("ask.whole"), 1, self._key("whole")))
+        if not self.has_focus:
+            right = [Part(say("hint.answer"), 0, way_here)]
         else:
-            right = [Part(say("hint.answer"), 0, self._way_here)]
+            right = hints_of(self.screen, [("ask.whole", "ask.whole", 1)] if ask.form is None else [])
         tool, _, about = ask.call.partition(" ")
-        told = (
-            about if name.rpartition(" ")[2] == tool else ask.call
-        )  # a file tool's call begins with its name
+        # A file tool's call begins with its name.
+        told = about if name.rpartition(" ")[2] == tool else ask.call
         call = Part(visible_line(told, MAX_CALL_CHARACTERS), 5)  # it is in the transcript, too
         self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
-
-    def _key(self, act: str) -> str:
-        return key_of(self.screen, f"ask.{act}")
 
 
 class AskKeys:
@@ -151,7 +127,6 @@ class AskKeys:
     def __init__(self, acts: Approvals, questions: Questions) -> None:
         self.came_from_line = True  # what had the focus before the question: letters are words for the line
         self.has_come = False  # the question took the focus by itself: words may be under way to the line
-        self.is_first = False  # it took it from the line, and not after another question
         self._acts = acts
         self._questions = questions
 
@@ -165,39 +140,23 @@ class AskKeys:
         """Scroll around the question, answer it or type into the line; return whether the key was used.
 
         If the question took the focus by itself, a letter that another one follows at once is no answer: the
-        person writes. While nothing asks, keys that answer do nothing, and others go where they went before.
+        person writes.
         """
         place = self._acts.place
         if place is not None and _scrolled(place[0], event.key):
             return True
         bound = binding_of(self._acts.screen, key_in_place(event))
         is_answer = bound is not None and self._is_answer(bound)
-        if self._acts.spot is None and not (self.letter.held or is_answer):
-            self._acts.give_focus_back()
-            self._answer_next(event)
-            return True
-        if not self.came_from_line and not (is_answer and self._acts.guard.may_be_held):
-            return False
-        if not self.has_come and bound is not None and bound.enabled and is_answer:
-            await self._acts.app.run_action(bound.binding.action, bound.node)
-            return True
-        is_early = self.has_come and self.is_first and self._acts.guard.is_too_early
-        if is_early and bound is not None and bound.binding.action.startswith(DECIDES) and event.character:
+        if not (is_answer or self.came_from_line or self.letter.held):
+            return False  # a key of who reads
+        is_early = self.came_from_line and self._acts.guard.is_too_early
+        if is_answer and is_early and self.has_come and event.character:
             self._questions.composer.write(event.character)  # it was meant for the line
             return True
-        return await self.letter.takes(event)
-
-    def _answer_next(self, event: Key) -> None:
-        app = self._acts.app
-        assert isinstance(app, KeysInOrder)  # there is no other kind of app
-        app.answer_next(event)
-
-    def leave(self) -> None:
-        """The focus went elsewhere: a letter that waits for the next one was the first of a word."""
-        letter = self.letter.held
-        self.letter.let_go()
-        if letter:
-            self._questions.composer.line.insert(letter)
+        if bound is None or not is_answer or self.has_come:
+            return await self.letter.takes(event)
+        await self._acts.app.run_action(bound.binding.action, bound.node)
+        return True
 
     def paste(self, text: str) -> None:
         self.letter.let_go()
@@ -247,14 +206,13 @@ class KeyGuard:
         return self._presses.pressed_at >= self._shown_at + GUARD_SECONDS
 
     @property
-    def may_be_held(self) -> bool:
-        """Whether the key is the one before, as late as the first repetition of a held key may come."""
-        return self._presses.repetitions == 1
-
-    @property
     def is_too_early(self) -> bool:
         """Whether it was pressed just now, before the question could be read; a held key was not."""
         return not self.lets_through and self._presses.began_at == self._presses.last_at
+
+    @property
+    def last_key_at(self) -> float:
+        return self._presses.last_at
 
     @property
     def quiet_seconds(self) -> float:
@@ -292,7 +250,12 @@ class AskScreen(WholeScreen[Decision]):
         return [self._unread]
 
     def _hints(self) -> list[Part]:
-        keys = _keys(self._ask, lambda act: key_of(self, f"asked.{act}"))
+        ranks = {"conversation": 4, "always": 3}  # in a narrow row yes and no remain
+        keys = [
+            Part(text, ranks.get(act, 0), key)
+            for act, text in answers(self._ask).items()
+            if (key := key_of(self, f"asked.{act}"))
+        ]
         return [*keys, *hints_of(self, [("asked.close", "hint.back", 1)])]
 
     def _show(self) -> None:
@@ -345,12 +308,6 @@ class KeepScreen(Dialog[bool]):
             self.dismiss(True)
 
 
-def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
-    """Return the possible decisions with their keys; in a narrow row yes and no remain."""
-    ranks = {"once": 0, "conversation": 4, "always": 3, "deny": 0}
-    return [Part(text, ranks[act], key(act)) for act, text in answers(ask).items() if key(act)]
-
-
 def asking_line(name: str, ask: ToolAsk) -> str:
     """Return who or what needs approval, with its sign."""
     line = "ask.line" if ask.form is None else "ask.line.form"
@@ -358,9 +315,7 @@ def asking_line(name: str, ask: ToolAsk) -> str:
 
 
 class ReasonScreen(Dialog[str | None]):
-    """Asks why a tool may not run; closes with the reason (it may be empty) or with None. ``written`` is told
-    what is in the line, so that the next screen can begin with it.
-    """
+    """Asks why a tool may not run; closes with the reason (it may be empty) or with None."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "Line"
@@ -368,17 +323,12 @@ class ReasonScreen(Dialog[str | None]):
         Binding("escape", "dismiss", "Back without answering", id="reason.back", priority=True),
     ]
 
-    def __init__(self, begun: str, written: Callable[[str], None]) -> None:
+    def __init__(self, begun: str) -> None:
         super().__init__()
         self._begun = begun
-        self._written = written
 
     def compose(self) -> ComposeResult:
         yield framed(say("ask.reason"), Line(self._begun, id="reason"), hint=say("ask.reason.hint"))
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._written(event.value)
 
     @on(Input.Submitted)
     def give(self, event: Input.Submitted) -> None:

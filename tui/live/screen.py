@@ -122,10 +122,10 @@ class LiveScreen(Screen[None]):
 
     def get_focusable_widget_at(self, x: int, y: int) -> Widget | None:
         """Return what a click there focuses; None on the keys of a card, which work where the focus is."""
-        return None if self._approvals.clicks.act_at(x, y) else super().get_focusable_widget_at(x, y)
+        return None if self._approvals.act_at(x, y) else super().get_focusable_widget_at(x, y)
 
     def on_click(self, event: Click) -> None:
-        self._approvals.clicks.take(event)
+        self._approvals.click(event)
 
     def action_answer_tool(self) -> None:
         if self._approvals.spot is None:

@@ -34,8 +34,6 @@ class Sight:
         self._shown: frozenset[tuple[int, int]] = frozenset()  # its rows: (part, row), at this width
         self._shown_width = 0
         self._tell: Callable[[], None] | None = None
-        self.has_end = False  # all of that message's last part is visible
-        self._end_moved: Callable[[], None] | None = None
 
     def number_of(self, key: str) -> int:
         """Return the number of the message with that key, from 1; 0 for none."""
@@ -88,19 +86,14 @@ class Sight:
             self._view.show_later(index, *mark[1:])
             self._transcript.redraw()
 
-    def note_rows_of(
-        self, key: str, tell: Callable[[], None], end_moved: Callable[[], None] | None = None
-    ) -> None:
-        """From now on note which rows of that message are visible; ``tell`` is called once some are, and
-        ``end_moved`` whenever ``has_end`` changes.
-        """
+    def note_rows_of(self, key: str, tell: Callable[[], None]) -> None:
+        """From now on note which rows of that message are visible; ``tell`` is called once some are."""
         if key != self._watched:
             self._watched, self._shown, self._tell = key, frozenset(), tell
-            self._end_moved = end_moved
             self.note_rows()
 
     def forget(self) -> None:
-        self._watched, self.has_end = "", False
+        self._watched = ""
 
     def note_rows(self) -> None:
         """Note which rows of the watched message are visible now."""
@@ -108,27 +101,15 @@ class Sight:
             return
         number, view = self.number_of(self._watched), self._view
         if not number or self._transcript.folds.is_folded(self._watched):
-            self._note_end(is_visible=False)
             return
         if self._shown_width != view.width:
             self._shown_width, self._shown = view.width, frozenset()
         # While the view does not follow the end, a label covers the last row of the pane.
         places = view.visible if view.follow else view.visible[: view.height - 1]
-        now = {place[1:] for place in places if place.message == number - 1}
-        self._shown |= now
-        last = view.messages[number - 1].part_count - 1
-        self._note_end(
-            is_visible={(last, row) for row in range(len(view.layout(number - 1, last).rows))} <= now
-        )
+        self._shown |= {place[1:] for place in places if place.message == number - 1}
         if self._shown and self._tell is not None:
             tell, self._tell = self._tell, None
             tell()
-
-    def _note_end(self, *, is_visible: bool) -> None:
-        if is_visible != self.has_end:
-            self.has_end = is_visible
-            if self._end_moved is not None:
-                self._end_moved()
 
     def has_shown_all(self, *, but_last: bool = False) -> bool:
         """Whether each row of the watched message was visible at this width; ``but_last`` ignores the last

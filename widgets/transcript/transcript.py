@@ -101,9 +101,7 @@ class Transcript(Widget, can_focus=True):
         self.folds = Folds(self)
         self.pointer = Pointer(self)
         self.sight = Sight(self)
-        self.row_keys: dict[
-            str, Callable[[str], str]
-        ] = {}  # what keys the body of a row names, if it has own ones
+        self.asked_row = ""  # the key of the card whose question the keys answer now
         self._was_followed = True
 
     # --- what comes in ---

@@ -123,14 +123,9 @@ class StepRows:
         else:
             self._transcript.step_titled(key, *texts.step_head(step))
         if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
-            show_body(self._transcript, key, step, self._key_now)
+            show_body(self._transcript, key, step)
             self._transcript.turn_closed(key)
         self._transcript.folds.fold(key, is_folded)
-
-    def _key_now(self, binding_id: str) -> str:
-        if binding_id.startswith("ask."):
-            return ""  # the screen puts them on the one card that they answer
-        return key_of(self._transcript.screen, binding_id)
 
     def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
         self.rows.add(step.id)
@@ -290,9 +285,13 @@ class TurnFeed(StepRows):
             self._placed((self.turn.id, step_id))
 
 
-def show_body(transcript: Transcript, row: str, step: StepState, key: Callable[[str], str]) -> None:
-    """Give a row the body of its step, made when it is drawn; ``key`` names keys, or the row has its own."""
-    key = transcript.row_keys.get(row, key)
+def show_body(transcript: Transcript, row: str, step: StepState) -> None:
+    """Give a row the body of its step, made when it is drawn; only the card that they answer names keys."""
+
+    def key(binding_id: str) -> str:
+        is_elsewhere = binding_id.startswith("ask.") and transcript.asked_row != row
+        return "" if is_elsewhere else key_of(transcript.screen, binding_id)
+
     shown = partial(texts.step_body_of, step, key, ascii_only=is_ascii(transcript))
     transcript.body_later(row, shown, partial(texts.step_body_of, step, shows_all=True))
 
