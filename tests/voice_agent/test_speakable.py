@@ -7,44 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.voice_agent.speaking.clauses import Clauses
-from agent_tui.voice_agent.speaking.speakable import decimal, integer, ordinal, speakable
+from agent_tui.voice_agent.speaking.speakable import speakable
 
 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("Update to v1.13.5 now.", "Update to version one point thirteen point five now."),
-        ("1.8.9rc2", "one point eight point nine rc two"),
-        ("3/10", "three of ten"),
         ("Use `pause_room` to pause.", "Use pause room to pause."),
         ("pause_room() and resume_room", "pause room and resume room"),
         ("# Title\n\n- one\n- two **bold**\n1. first\n2. second", "Title. one. two bold. first. second."),
         ("- [x] done\n- [ ] open", "done. open."),
-        ("See https://docs.livekit.io/agents/x?y=1.", "See docs dot livekit dot io."),
+        ("See https://docs.livekit.io/agents/x?y=1.", "See docs.livekit.io."),
         ("[the guide](https://example.com/a_b) says", "the guide says"),
-        ("at http://localhost:8080/x", "at localhost port eight thousand eighty"),
-        ("mail me@example.org", "mail me at example dot org"),
-        (
-            "It costs $3.50 or €1,200.",
-            "It costs three dollars and fifty cents or one thousand two hundred euros.",
-        ),
-        ("at 18:02, 50% of it", "at eighteen oh two, fifty percent of it"),
-        ("at 7:00 pm", "at seven P M"),
-        ("0.61 s", "zero point six one seconds"),
-        ("1 GB and 2 ms", "one gigabyte and two milliseconds"),
-        ("in 2026, 1999 and 2005", "in twenty twenty six, nineteen ninety nine and two thousand five"),
-        ("1,234,567 tokens", "one million two hundred thirty four thousand five hundred sixty seven tokens"),
-        ("e.g. this, etc.", "for example, this, and so on."),
+        ("at http://localhost:8080/x", "at localhost:8080"),
+        ("It costs $3.50, 50% of v1.2.3.", "It costs $3.50, 50% of v1.2.3."),
         ("```python\nx = 1\n```\nDone.", "The code is on the screen. Done."),
-        ("in agent_tui/wire/chat.py and ~/.config/a/config.toml", "in chat dot py and config dot toml"),
-        ("and/or", "and or"),
-        ("| a | b |\n|---|---|\n| 1 | 2 |", "a, b. one, two."),
-        ("the 3rd of 21st", "the third of twenty first"),
-        ("5–10 rooms, 2-3 days", "five to ten rooms, two to three days"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "a, b. 1, 2."),
         ("😀 Hi!", "Hi!"),
-        ("It is -3.", "It is minus three."),
         ("***very*** ~~old~~ _text_", "very old text"),
-        ("a < b, ~5", "a less than b, about five"),
+        ("3 * 4 = 12, *3* and **4*5**", "3 × 4 = 12, 3 and 4 × 5"),
+        ("a < b", "a < b"),
     ],
 )
 def test_writing_becomes_speech(written: str, said: str) -> None:
@@ -64,28 +46,8 @@ def test_other_languages_keep_their_numbers() -> None:
 @given(st.text())
 def test_whatever_comes_can_be_said(text: str) -> None:
     said = speakable(text)
-    assert not set("*`|<>{}[]") & set(said)
+    assert not set("*`|{}[]") & set(said)
     assert "\n" not in said
-
-
-def test_numbers_as_words() -> None:
-    assert [integer(n) for n in (0, 7, 19, 40, 101, 1000, 2_000_019)] == [
-        "zero", "seven", "nineteen", "forty", "one hundred one", "one thousand", "two million nineteen",
-    ]  # fmt: skip
-    assert [ordinal(n) for n in (1, 2, 3, 9, 12, 20, 21, 100)] == [
-        "first", "second", "third", "ninth", "twelfth", "twentieth", "twenty first", "one hundredth",
-    ]  # fmt: skip
-    assert decimal("1" * 16, "") == " ".join(["one"] * 16)
-
-
-def test_sums_and_formulas_are_said_as_such() -> None:
-    assert speakable("3 * 4 = 12, and 3*4*5 is more.") == (
-        "three times four equals twelve, and three times four times five is more."
-    )
-    assert (
-        speakable(r"\(2 \times 3^2\) is $\frac{36}{2}$.") == "two times three squared is thirty six over two."
-    )
-    assert speakable("*3* and **4 * 5**") == "three and four times five"
 
 
 def pushed(pieces: list[str]) -> list[str]:
