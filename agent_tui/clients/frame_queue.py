@@ -1,46 +1,26 @@
 """Received frames that were not taken yet, so that a paused reader does not stop reading from the socket.
 
-A socket that is not read answers no ping, and is closed. So everything is read at once and waits here. When
-there is much, pieces of one text are joined; nothing is dropped.
+A socket that is not read answers no ping, and is closed. So everything is read at once and waits here, and
+nothing is dropped.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from dataclasses import dataclass, field
 from typing import Final
 
 from agent_tui.model.errors import AgentTuiError, ProtocolError
 from agent_tui.wire.agent_socket import (
     CLIENT_TOOL_CALL,
     CLIENT_TOOL_RESULT,
-    CUSTOM_UPDATE,
-    TEXT_CHUNK,
     TOOL_CALL_CHUNK,
     TOOL_RESULT,
     SocketFrame,
 )
 
-MERGED_FROM: Final = 256  # waiting frames, from which pieces are joined
 MAX_CHARACTERS: Final = 64 * 1024 * 1024
 _FRAME_CHARACTERS: Final = 500  # the cost of a frame besides its texts
-_GROWING: Final = {TEXT_CHUNK: "text", TOOL_CALL_CHUNK: "args_chunk"}
-_OF_A_SOURCE: Final = frozenset({TEXT_CHUNK, TOOL_CALL_CHUNK, TOOL_RESULT, CUSTOM_UPDATE})
-
-
-@dataclass(slots=True)
-class _Waiting:
-    frame: SocketFrame
-    characters: int
-    pieces: list[str] = field(default_factory=list)  # what was added to its text
-
-    def whole(self) -> SocketFrame:
-        if not self.pieces:
-            return self.frame
-        name = _GROWING[self.frame.type]
-        text = "".join((self.frame.text(name), *self.pieces))
-        return SocketFrame(self.frame.type, {**self.frame.fields, name: text})
 
 
 class FrameQueue:
@@ -50,8 +30,7 @@ class FrameQueue:
 
     def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
         self.received = 0  # frames that were put in
-        self._waiting: deque[_Waiting] = deque()
-        self._newest: dict[str, _Waiting] = {}  # source → its newest frame, if it is waiting
+        self._waiting: deque[tuple[SocketFrame, int]] = deque()  # each with its characters
         self._characters = 0
         self._max_characters = max_characters
         self._error: AgentTuiError | None = None
@@ -70,25 +49,9 @@ class FrameQueue:
         self.received += 1
         if self._characters + characters > self._max_characters:
             raise ProtocolError("the answer is too large", "More waits to be shown than can be kept.")
+        self._characters += characters + _FRAME_CHARACTERS
+        self._waiting.append((frame, characters + _FRAME_CHARACTERS))
         self._changed.set()
-        if len(self) >= MERGED_FROM and (newest := self._grows(frame)) is not None:
-            newest.pieces.append(frame.text(_GROWING[frame.type]))
-            newest.characters += characters
-            self._characters += characters
-            return
-        waiting = _Waiting(frame, characters + _FRAME_CHARACTERS)
-        self._characters += waiting.characters
-        self._waiting.append(waiting)
-        if frame.type in _OF_A_SOURCE:  # the order of different sources does not matter
-            self._newest[frame.source] = waiting
-        else:
-            self._newest.clear()
-
-    def _grows(self, frame: SocketFrame) -> _Waiting | None:
-        """Return the waiting frame whose text ``frame`` continues, if there is one."""
-        newest = self._newest.get(frame.source)
-        is_same = newest is not None and newest.frame.type == frame.type
-        return newest if is_same and frame.type in _GROWING and not frame.text("tool_name") else None
 
     def fail(self, error: AgentTuiError) -> None:
         """Make ``get`` raise ``error`` after everything that is waiting was taken."""
@@ -102,11 +65,8 @@ class FrameQueue:
                 raise self._error
             self._changed.clear()
             await self._changed.wait()
-        waiting = self._waiting.popleft()
-        frame = waiting.whole()
-        if self._newest.get(frame.source) is waiting:
-            del self._newest[frame.source]
-        self._characters -= waiting.characters
+        frame, characters = self._waiting.popleft()
+        self._characters -= characters
         self._note_tool(frame)
         return frame
 

@@ -6,28 +6,15 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agent_tui.clients.frame_queue import MERGED_FROM, FrameQueue
+from agent_tui.clients.frame_queue import FrameQueue
 from agent_tui.model.errors import ProtocolError, StreamLost
 from agent_tui.wire.agent_socket import SocketFrame
 from tests.fakes import agent_socket_server as fake
-from tests.fakes.agent_socket_original import Answer
-
-KINDS = st.sampled_from(["text", "args", "begin", "result", "update", "file"])
 
 
 def socket_frame(fields: dict[str, Any]) -> SocketFrame:
     return SocketFrame(fields["type"], {name: value for name, value in fields.items() if name != "type"})
-
-
-def filled() -> FrameQueue:
-    """Return a queue in which so much waits that pieces are put together."""
-    queue = FrameQueue()
-    for number in range(MERGED_FROM):
-        queue.put(socket_frame(fake.file(f"{number}")), 10)
-    return queue
 
 
 async def taken(queue: FrameQueue) -> list[dict[str, Any]]:
@@ -40,55 +27,6 @@ async def test_what_is_taken_at_once_is_as_it_came() -> None:
     for fields in sent:
         queue.put(socket_frame(fields), 1)
     assert await taken(queue) == sent
-
-
-async def test_of_two_sources_that_take_turns_each_is_put_together() -> None:
-    queue = filled()
-    for number in range(1000):
-        queue.put(socket_frame(fake.text("m" if number % 2 else "s", "main" if number % 2 else "tools:1")), 1)
-    assert (await taken(queue))[MERGED_FROM:] == [fake.text("s" * 500, "tools:1"), fake.text("m" * 500)]
-
-
-async def test_what_changes_the_meaning_of_a_piece_stands_between_pieces() -> None:
-    queue = filled()
-    sent = [fake.text("a"), fake.call("f", "1"), fake.call(None, "2"), fake.call("f", "3"), fake.text("b")]
-    for fields in sent:
-        queue.put(socket_frame(fields), 1)
-    assert (await taken(queue))[MERGED_FROM:] == [
-        fake.text("a"),
-        fake.call("f", "12"),
-        fake.call("f", "3"),
-        fake.text("b"),
-    ]
-
-
-@given(st.lists(st.tuples(KINDS, st.sampled_from(["main", "tools:1"]), st.text("xyz", max_size=2))))
-def test_a_reader_who_pauses_reads_the_same_answer(plan: list[tuple[str, str, str]]) -> None:
-    made: dict[str, Any] = {
-        "text": fake.text,
-        "args": lambda word, source: fake.call(None, word, source),
-        "begin": lambda word, source: fake.call(f"f{word}", word, source),
-        "result": lambda word, source: fake.result("f", word, source),
-        "update": lambda word, source: fake.update({"progress": word}, source),
-        "file": lambda word, source: fake.file(word),
-    }
-    begun: set[str] = set()
-    sent = []
-    for kind, source, word in plan:
-        if kind != "args" or source in begun:
-            sent.append(made[kind](word, source))
-        if kind == "begin":
-            begun.add(source)
-    queue = filled()
-    for fields in sent:
-        queue.put(socket_frame(fields), 1)
-    found, wanted = Answer(), Answer()
-    for fields in asyncio.run(taken(queue))[MERGED_FROM:]:
-        found.take(fields)
-    for fields in sent:
-        wanted.take(fields)
-    assert found.texts == wanted.texts
-    assert (found.calls, found.results, found.files) == (wanted.calls, wanted.results, wanted.files)
 
 
 async def test_more_than_can_be_kept_is_an_error_and_what_was_taken_makes_room() -> None:

@@ -197,5 +197,4 @@ async def test_a_paused_reader_kills_no_connection_and_misses_nothing(
         await all_read.wait()
         events = [event async for event in answer]
     assert words(events) == "".join(chunks) + "end"
-    assert len(events) < 1000  # what waited was put together
     assert told.disconnects == []
