@@ -21,8 +21,6 @@ from agent_tui.model.images import (
     MAX_IMAGE_BYTES,
     attached_image,
     bytes_of,
-    dimensions,
-    image_data,
     is_image,
 )
 from agent_tui.model.inert import inert, inert_line
@@ -231,14 +229,9 @@ def read_all(paths: Iterable[tuple[str, Path]], attached: Iterable[Attachment]) 
 
 
 def facts(file: Attachment) -> str:
-    """Return the size of an attached file; for an image also its kind, and its pixels if known."""
-    shown = [size(bytes_of(file))]
-    if is_image(file):
-        found = dimensions(image_data(file))
-        kind = file.type.removeprefix("image/").upper()
-        pixels = [] if found is None else [f"{count(found[0])} × {count(found[1])}"]
-        shown = [kind, *pixels, *shown]
-    return " · ".join(shown)
+    """Return the size of an attached file; for an image also its kind."""
+    kind = [file.type.removeprefix("image/").upper()] if is_image(file) else []
+    return " · ".join([*kind, size(bytes_of(file))])
 
 
 def with_named(text: str, attached: list[Attachment], files: Files) -> list[Attachment]:
