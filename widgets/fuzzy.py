@@ -36,12 +36,6 @@ def places(typed: str, text: str) -> tuple[int, ...]:
     return fits.places if fits is not None else ()
 
 
-def span(typed: str, text: str) -> int:
-    """Return how far the matching letters are spread."""
-    meant = places(typed, text)
-    return meant[-1] - meant[0] if meant else len(text)
-
-
 def has_letters(wanted: str, text: str) -> bool:
     """Whether ``text`` has these letters in this order; case matters. Fast."""
     return bool(_scattered(text, wanted))

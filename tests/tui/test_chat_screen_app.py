@@ -140,31 +140,11 @@ async def test_ctrl_c_clears_the_line_then_twice_quits(tmp_path: Path) -> None:
         assert seen.app.return_value == 0
 
 
-async def test_ctrl_c_clears_the_attachments_and_the_line_and_both_come_back_together(tmp_path: Path) -> None:
-    (tmp_path / "Makefile").write_text("all: build")
-    async with program(tmp_path) as seen:
-        await seen.press("tab", "i")
-        seen.app.post_message(events.Paste(f"{tmp_path}/Makefile"))
-        assert "attached: Makefile" in await seen.text()
-        text = await seen.press(*"See.", "ctrl+c")
-        assert "cleared – ↑ brings it back" in text
-        assert "attached: Makefile" in await seen.press("up")
-        assert "› See." in seen.now
-        assert "attached" not in await seen.press("ctrl+c")
-        seen.app.post_message(events.Paste(f"{tmp_path}/Makefile"))
-        assert "attached: Makefile" in await seen.text()
-        text = await seen.press("ctrl+c")  # ↑ could not bring them back
-        assert "press ctrl+c again to quit" in text
-        assert "attached: Makefile" in text
-
-
-async def test_what_is_said_of_a_cleared_line_goes_when_it_is_written_in_or_by_itself(tmp_path: Path) -> None:
+async def test_what_is_said_of_a_cleared_line_goes_when_it_is_written_in(tmp_path: Path) -> None:
     async with program(tmp_path) as seen:
         await seen.press("tab", "i", *"half a question")
         assert "cleared – ↑ brings it back" in await seen.press("ctrl+c")
         assert "cleared" not in await seen.press("a")
-        assert "cleared – ↑ brings it back" in await seen.press("ctrl+c")
-        await seen.until(lambda: "cleared" not in seen.now)
 
 
 async def test_ctrl_c_in_mid_answer_says_how_to_stop_it_and_a_third_press_leaves(

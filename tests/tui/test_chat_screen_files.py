@@ -17,7 +17,7 @@ from tests.state.chat_events import message, started, words
 from tests.tui.chat_project import begin_project, composer_text, link_in_a_circle, settled
 from tests.tui.one_chat import opened
 from tests.tui.watched import PATIENCE_SECONDS
-from tui.chat.drafts import KeptDraft, Waiting, keep_draft, load_draft, moved
+from tui.chat.drafts import KeptDraft, Waiting, keep_draft, load_draft
 from tui.chat.files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
 
 
@@ -160,25 +160,6 @@ async def test_several_files_dropped_at_once_are_all_attached_or_stay_words() ->
         assert composer_text(chat).endswith(f"or {here}/Makefile")
 
 
-async def test_a_file_that_there_is_not_is_told_once_before_the_question_is_sent() -> None:
-    async with opened() as chat:
-        text = await chat.write("See @nothere.txt, @src and @Makefile", "enter")
-        assert "no such file: @nothere.txt, @src – enter sends it as text" in text
-        assert chat.link.questions == []
-        await chat.press("enter")
-        (question,) = chat.link.questions
-        assert [file.name for file in question.attachments] == ["Makefile"]
-        assert composer_text(chat) == ""
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["to a@b.com", "ask @alice", '@app.get("/x") def f()', "@3.5 @v1.2", "@https://a.org/b.txt", "@ @..."],
-)
-def test_an_at_that_names_no_path_is_not_taken_for_a_missing_file(text: str) -> None:
-    assert Files(Path.cwd()).missing_in(text) == []
-
-
 async def test_a_long_paste_becomes_an_attachment_and_a_short_one_is_written() -> None:
     async with opened() as chat:
         await chat.paste("a short\rtext")
@@ -259,10 +240,3 @@ def test_what_is_kept_on_disk_is_the_owners_alone_and_survives_rubbish(tmp_path:
         assert load_draft(name) == KeptDraft()
     assert keep_draft(name, KeptDraft())
     assert list((tmp_path / "data" / "drafts").iterdir()) == []
-
-
-def test_an_order_changes_one_place_at_a_time() -> None:
-    one, two = Waiting("1"), Waiting("2")
-    assert moved((one, two), 0, 1) == (two, one)
-    assert moved((one, two), 0, -1) == (one, two)
-    assert moved((one, two), 1, 1) == (one, two)

@@ -7,7 +7,6 @@ from typing import Final
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentBusy, AgentTuiError, Refused, StreamLost, TimedOut
-from agent_tui.model.inert import inert_line
 from agent_tui.model.records import Question
 from agent_tui.state.turn import Turn
 from tui.chat import texts
@@ -16,10 +15,9 @@ from tui.chat.files import Unfit, with_named
 from tui.chat.open_chat import OpenChat
 from tui.live.key_hints import key_of
 from tui.screens.localised import localised
-from tui.screens.words import list_of, say
+from tui.screens.words import say
 
 BEGINNING: Final = ""  # the parent of a first question
-MAX_NAMES_CHARACTERS: Final = 160
 NO_LOG: Final = ("ended", "lost")  # links to servers that show an answer only while it is given
 
 
@@ -35,7 +33,6 @@ class Asking:
         self._sending: Question | None = None  # being sent
         self._is_next_due = False  # an answer ended while a question was being sent
         self._is_awaiting = False  # it was taken, but there was no event of its answer yet
-        self._told_missing = ""  # the question of which it was told that files are missing
         self._editing = ""  # id of the question that is being edited
 
     @property
@@ -78,27 +75,12 @@ class Asking:
         except Unfit as error:
             composer.tell(localised(error))
             return
-        if self._tells_missing(text):
-            return
         if self.is_busy or (next_in(composer.queue) is not None and not composer.is_editing):
             self._let_wait(text, tuple(attached))
             return
         edited = self._state.turns.get(self._editing) if composer.is_editing else None
         parent = None if edited is None else edited.parent_id or BEGINNING
         self._send(Question(text, tuple(attached), parent_id=parent))
-
-    def _tells_missing(self, text: str) -> bool:
-        """Tell once that ``text`` names files after an @ that there are none; return whether it did."""
-        composer = self._composer
-        attached = [file.name for file in composer.attachments]
-        missing = [f"@{name}" for name in composer.files.missing_in(text) if name not in attached]
-        if not missing or text == self._told_missing:
-            return False
-        self._told_missing = text
-        if not composer.line.text:  # it was written on another screen
-            composer.line.put(text)
-        composer.tell(say("chat.attach.missing", names=inert_line(list_of(missing), MAX_NAMES_CHARACTERS)))
-        return True
 
     def _let_wait(self, text: str, attachments: tuple[ev.Attachment, ...]) -> None:
         """Put a question in the queue, unless it is being sent already."""

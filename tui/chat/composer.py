@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -43,14 +43,14 @@ MAX_SHOWN_CHARACTERS: Final = 120
 
 class ChatLine(Composer):
     """``takes_paste`` gets each pasted text and returns whether it became an attachment; ``drop`` removes
-    the last attachment, or with the text that is cleared all, and returns whether there were any.
+    the last attachment.
     """
 
     def __init__(
         self,
         completer: Callable[[str], Completion],
         takes_paste: Callable[[str], bool],
-        drop: Callable[[str | None], bool],
+        drop: Callable[[], None],
     ) -> None:
         super().__init__(may_be_empty=True, completer=completer, id="chat-line")
         self._takes_paste = takes_paste
@@ -61,15 +61,7 @@ class ChatLine(Composer):
         if self.text:
             super().action_delete_left()
         else:
-            self._drop(None)
-
-    def clear_line(self) -> bool:
-        """Clear the text with its attachments; return whether there was any text."""
-        text = self.text
-        if text:  # in an empty line ctrl+c quits, and ↑ would not bring them back
-            super().clear_line()
-            self._drop(text)
-        return bool(text)
+            self._drop()
 
     def on_paste(self, event: events.Paste) -> None:
         """Attach a path or a long text."""
@@ -87,7 +79,6 @@ class ChatComposer(Writing):
         self.line: ChatLine = line
         self._kept_as = conversation_id
         self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, during an edit
-        self._cleared: tuple[str, tuple[Attachment, ...]] = "", ()  # what ctrl+c took away last
         self._pastes = 0
         self.files = Files(Path(current_folder() or ""))
         self.attachments: tuple[Attachment, ...] = ()
@@ -115,11 +106,6 @@ class ChatComposer(Writing):
         return self._edited is not None
 
     def _show_note(self) -> None:
-        """Show what is written, and bring the attachments of a cleared text back with it."""
-        text, attachments = self._cleared
-        if text and text == self.line.text and not self.attachments:
-            self._cleared = "", ()
-            self._set_attachments(attachments)
         self.show()
 
     def show(self) -> None:
@@ -130,17 +116,15 @@ class ChatComposer(Writing):
         held = [waits for waits in self.queue if waits.is_held]
         queued = [(waiting_line(some[0]), len(some)) for some in (going, held) if some]
         self._show_queued(queued, self.queue_key)
-        self._show_in_note(*self._about_line())
+        self._show_in_note(" · ".join(filter(None, self._about_line())))
         name = ".editing" if self.is_editing else ".queue" if self.is_busy else ""
         self.line.placeholder = say(f"chat.placeholder{name}")
 
-    def _about_line(self) -> tuple[str, str]:
-        if self._told:
-            return self._told, ""
-        attached = say("chat.attaching", names=_names(self.attachments)) if self.attachments else ""
-        if self.is_editing:
-            return say("chat.editing"), attached
-        return attached, say("chat.attach.drop") if attached and not self.line.text else ""
+    def _about_line(self) -> Iterator[str]:
+        yield self._told or (say("chat.editing") if self.is_editing else "")
+        if self.attachments:
+            yield say("chat.attaching", names=_names(self.attachments))
+            yield "" if self.line.text else say("chat.attach.drop")
 
     # --- completion ------------------------------------------------------------------------------------
 
@@ -192,16 +176,10 @@ class ChatComposer(Writing):
             raise Unfit(say("chat.attach.many", most=count(MOST)))
         self._set_attachments(tuple(named.values()))
 
-    def _drop(self, cleared: str | None) -> bool:
-        """Remove the last attachment, or all with a ``cleared`` text; return whether there were any."""
-        if not self.attachments:
-            return False
-        if cleared is None:
+    def _drop(self) -> None:
+        """Remove the last attachment."""
+        if self.attachments:
             self._set_attachments(self.attachments[:-1])
-        else:
-            self._cleared = cleared, self.attachments
-            self._set_attachments(())
-        return True
 
     def _set_attachments(self, attachments: tuple[Attachment, ...]) -> None:
         self.attachments = attachments
@@ -213,7 +191,6 @@ class ChatComposer(Writing):
 
     def sent(self, text: str) -> None:
         """Remove what was sent or queued, and remember it."""
-        self._cleared = "", ()
         if self.is_editing:
             self.end_editing()
         else:

@@ -26,14 +26,14 @@ from agent_tui.model.images import (
 from agent_tui.model.inert import inert, inert_line
 from agent_tui.paths import folder_exists
 from tui.screens.words import count, say
-from widgets.fuzzy import has_letters, span
+from widgets.fuzzy import has_letters, match
 from widgets.units import size
 
 MOST: Final = 20  # attachments of one question (our server takes no more)
 MAX_BYTES: Final = 4_000_000  # of all of them; as JSON that is well within the limit
 MAX_LISTED: Final = 100_000  # files of a folder that are offered
 MAX_DEPTH: Final = 20
-MAX_SCATTERED: Final = 500  # files that match only scattered letters, of which the best are offered
+MAX_RANKED: Final = 1_000  # files that match, of which the best are offered
 LISTING_SECONDS: Final = 5.0  # how long a listing is used
 LONG_LINES: Final = 30  # a longer pasted text becomes an attachment
 LONG_CHARACTERS: Final = 2_000
@@ -41,8 +41,6 @@ MAX_NAME_CHARACTERS: Final = 200
 MAX_PASTED_CHARACTERS: Final = 20_000  # of paths
 _NAMED: Final = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 _BEGUN: Final = re.compile(r'(?<!\S)@(?:"([^"\n]*)|([^\s"]*))$')
-# A word that looks like a path: with a slash, or an ending. Others after an @ are names of people or of code.
-_PATH: Final = re.compile(r"[\w.~-]*/[\w./~-]*|[\w.~-]+\.[^\W\d]\w{0,4}")
 _TRAILING: Final = ".,;:!?)]}'\""
 
 
@@ -58,7 +56,6 @@ class Files:
     most: int = MAX_LISTED
     _listed: list[str] = field(default_factory=list)
     _listed_at: float = 0.0
-    _found: tuple[str, int, tuple[str, ...]] = "", 0, ()  # the last search, and its result
 
     @property
     def is_listed(self) -> bool:
@@ -67,41 +64,22 @@ class Files:
 
     def look(self) -> None:
         """List the files, the nearer ones if there are too many; takes a moment."""
-        self._listed, self._found = list(islice(_below(self.folder), self.most)), ("", 0, ())
+        self._listed = list(islice(_below(self.folder), self.most))
         self._listed_at = time.monotonic()
 
     def fitting(self, begun: str, most: int) -> list[str]:
-        """Return paths for the typed text ``begun``: those that begin so, then files whose names do, then
-        those that contain it, then those with its letters in that order.
+        """Return paths for the typed text ``begun``, the best first: those that begin so, then those in which
+        a word does, then those that contain it, then those with its letters in that order.
         """
         if begun.startswith(("/", "~", "..")):
             return _in_folder(begun, most)
         begun = begun.removeprefix("./").casefold()
-        if self._found[:2] != (begun, most):
-            self._found = begun, most, tuple(self._ranked(begun, most))
-        return list(self._found[2])
-
-    def _ranked(self, begun: str, most: int) -> list[str]:
-        beginning: list[str] = []
-        named: list[str] = []
-        containing: list[str] = []
-        scattered: list[str] = []
-        for path in self._listed:
-            low = path.casefold()
-            if low.startswith(begun):
-                beginning.append(path)
-            elif low.rpartition("/")[2].startswith(begun):
-                named.append(path)
-            elif begun in low:
-                containing.append(path)
-            elif len(scattered) < MAX_SCATTERED and has_letters(begun, low):
-                scattered.append(path)
-            if len(beginning) >= most:
-                break
-        found = [*beginning, *named, *containing]
-        if len(found) < most:
-            found += sorted(scattered, key=lambda path: span(begun, path))
-        return found[:most]
+        if not begun:
+            return self._listed[:most]
+        found = [path for path in self._listed if has_letters(begun, path.casefold())]
+        found.sort(key=lambda path: begun not in path.casefold())
+        ranked = [(fits.rank, path) for path in found[:MAX_RANKED] if (fits := match(begun, path))]
+        return [path for _, path in sorted(ranked)[:most]]
 
     def path_of(self, named: str) -> Path | None:
         """Return the named file, ``None`` if there is none."""
@@ -116,29 +94,12 @@ class Files:
         found = {named[0]: named[1] for match in _NAMED.finditer(text) if (named := self._named(match))}
         return list(found.items())
 
-    def missing_in(self, text: str) -> list[str]:
-        """Return what ``text`` names after an ``@`` as one does a file, but is none: a path, or a folder."""
-        missing = [
-            name
-            for match in _NAMED.finditer(text)
-            if self._named(match) is None
-            and (name := match[1] or match[2].rstrip(_TRAILING))
-            and (match[1] or _PATH.fullmatch(name) or self._is_folder(name))
-        ]
-        return list(dict.fromkeys(missing))
-
     def _named(self, match: re.Match[str]) -> tuple[str, Path] | None:
         name = match[1] or match[2]
         for one in (name, name.rstrip(_TRAILING)):
             if one and (path := self.path_of(one)) is not None:
                 return one, path
         return None
-
-    def _is_folder(self, name: str) -> bool:
-        try:
-            return (self.folder / Path(name).expanduser()).is_dir()
-        except (OSError, ValueError, RuntimeError):
-            return False
 
 
 def begun_in(text: str) -> str | None:

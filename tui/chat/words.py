@@ -127,8 +127,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.queued": "queued: {words}",
     "chat.queued.held": "on hold: {words}",
     "chat.queue.title": "Queued questions",
-    "chat.queue.hint": "{chat_queue.edit} edit · {chat_queue.up} {chat_queue.down} move"
-    " · {chat_queue.drop} discard · {chat_queue.back} back",
+    "chat.queue.hint": "{chat_queue.edit} edit · {chat_queue.drop} discard · {chat_queue.back} back",
     "chat.queue.full": "at most {most} questions can be queued",
     "chat.queue.not_kept": "the queued questions could not be saved to disk",
     "chat.attaching": "attached: {names}",
@@ -137,7 +136,6 @@ CHAT: Final[dict[str, str]] = {
     "chat.attach.many": "at most {most} attachments",
     "chat.attach.binary": "{name} is not text",
     "chat.attach.large": "{name} is too large: {size}, and only {most} are left",
-    "chat.attach.missing": "no such file: {names} – enter sends it as text",
     "chat.attach.unreadable": "{name} cannot be read: {reason}",
     "chat.editing": "editing your question; the old version is kept · esc cancels",
     "chat.history": "Earlier questions",

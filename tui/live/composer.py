@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Rule, Static, TextArea
 
@@ -49,17 +48,14 @@ class Writing(Vertical):
         self.draft = LineDraft(self, kept_as, lambda: self._text)
         self._queued = StatusLine(is_dim=True, classes="-empty")
         self._note = Static(classes="composer--note -empty", markup=False)
-        self._note_beside = StatusLine(is_dim=True, classes="-empty")
         self._rule = Rule()
         self._told = ""
         self._told_of = ""  # what was written then
-        self._telling: Timer | None = None  # until a note is taken back
 
     def compose(self) -> ComposeResult:
         yield self.line.choices
         yield self._queued
         yield self._note
-        yield self._note_beside
         yield self._rule
         with Horizontal():
             yield Static(" › ", classes="composer--prompt", markup=False)
@@ -86,14 +82,10 @@ class Writing(Vertical):
         """Show above the line what was told, or what is being written."""
         self._show_in_note(self._told)
 
-    def _show_in_note(self, note: str, right: str = "") -> None:
-        """Show a note, wrapped; with something at its ``right`` it is one row."""
-        self._note_beside.show([note] if right else [], right=[right])
-        self._note_beside.set_class(not right, "-empty")
-        wrapped = "" if right else note
-        if wrapped != self._note.content:  # this runs with every key
-            self._note.update(wrapped)
-            self._note.set_class(not wrapped, "-empty")
+    def _show_in_note(self, note: str) -> None:
+        if note != self._note.content:  # this runs with every key
+            self._note.update(note)
+            self._note.set_class(not note, "-empty")
 
     def _show_queued(self, queued: Sequence[tuple[str, int]], key: str) -> None:
         """Show the first of each kind that waits, and how many there are; ``key`` opens all of them."""
@@ -149,18 +141,9 @@ class Writing(Vertical):
         return self.line.text
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
-        """Say how to get it back, for as long as a notification stands."""
-
-        def take_back() -> None:
-            if self._told == cleared:
-                self.tell("")
-
+        """Say how to get it back."""
         event.stop()
-        cleared = say("composer.cleared")
-        self.tell(cleared)
-        if self._telling is not None:
-            self._telling.stop()
-        self._telling = self.set_timer(self.app.NOTIFICATION_TIMEOUT, take_back)
+        self.tell(say("composer.cleared"))
 
     async def on_composer_ended(self, event: Composer.Ended) -> None:
         """Quit, as a shell does at the end of its input."""
