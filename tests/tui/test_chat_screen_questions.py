@@ -163,16 +163,17 @@ async def test_what_waits_is_kept_on_disk_and_nothing_of_it_is_sent_by_itself() 
         assert questions(chat) == []
 
 
-async def test_what_waits_is_changed_and_dropped() -> None:
+async def test_what_waits_is_changed_put_in_order_and_dropped() -> None:
     async with opened(message("q9", "Look.")) as chat:
         await chat.send(started("a9", "q9"))
         for words_ in ("One?", "Two?", "Three?"):
             await chat.write(words_, "enter")
         text = await chat.press("tab", "u")
         assert "Queued questions" in text
-        await chat.press("down", "e", "end", "exclamation_mark", "enter")  # Two is changed
-        await chat.press("down", "d", "escape")  # Three is dropped
-        assert [waits.text for waits in chat.app.chat.composer.queue] == ["One?", "Two?!"]
+        await chat.press("ctrl+down")  # One behind Two
+        await chat.press("up", "e", "end", "exclamation_mark", "enter")  # Two is changed
+        await chat.press("down", "down", "d", "escape")  # Three is dropped
+        assert [waits.text for waits in chat.app.chat.composer.queue] == ["Two?!", "One?"]
 
 
 async def test_a_waiting_question_that_is_changed_is_another_one_for_the_server() -> None:

@@ -63,6 +63,16 @@ def edited(waits: Waiting, text: str) -> Waiting:
     return waits if text == waits.text.strip() else replace(waits, text=text, key=new_key())
 
 
+def moved(queue: Sequence[Waiting], at: int, step: int) -> tuple[Waiting, ...]:
+    """Return the queue with one question a place further up or down."""
+    to = at + step
+    if not (0 <= at < len(queue) and 0 <= to < len(queue)):
+        return tuple(queue)
+    items = list(queue)
+    items.insert(to, items.pop(at))
+    return tuple(items)
+
+
 def _waiting(value: object) -> Waiting | None:
     if not isinstance(value, Mapping) or not isinstance(text := value.get("text"), str):
         return None

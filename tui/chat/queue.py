@@ -1,4 +1,4 @@
-"""The queue of questions: read, edit or discard them."""
+"""The queue of questions: read, edit, move or discard them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tui.chat.composer import ChatComposer
-from tui.chat.drafts import Waiting, edited
+from tui.chat.drafts import Waiting, edited, moved
 from tui.live.waiting import Item, WaitingList
 from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
@@ -21,6 +21,8 @@ class ChatQueueScreen(Dialog[None]):
     AUTO_FOCUS = "OptionList"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "Edit question", id="chat_queue.edit"),
+        Binding("ctrl+up,K", "move(-1)", "Move up", id="chat_queue.up"),
+        Binding("ctrl+down,J", "move(1)", "Move down", id="chat_queue.down"),
         Binding("d,delete", "drop", "Discard question", id="chat_queue.drop"),
         Binding("escape", "back", "Back", id="chat_queue.back", priority=True),
     ]
@@ -54,6 +56,13 @@ class ChatQueueScreen(Dialog[None]):
     def action_back(self) -> None:
         if not self._waiting.leave():
             self.dismiss()
+
+    def action_move(self, step: int) -> None:
+        queue = self._composer.queue
+        at = next((at for at, waits in enumerate(queue) if waits.key == self._waiting.chosen), -1)
+        if at >= 0:
+            self._composer.set_queue(moved(queue, at, step))
+            self._waiting.look()
 
 
 def _shown(waits: Waiting) -> str:

@@ -127,7 +127,8 @@ CHAT: Final[dict[str, str]] = {
     "chat.queued": "queued: {words}",
     "chat.queued.held": "on hold: {words}",
     "chat.queue.title": "Queued questions",
-    "chat.queue.hint": "{chat_queue.edit} edit · {chat_queue.drop} discard · {chat_queue.back} back",
+    "chat.queue.hint": "{chat_queue.edit} edit · {chat_queue.up} {chat_queue.down} move"
+    " · {chat_queue.drop} discard · {chat_queue.back} back",
     "chat.queue.full": "at most {most} questions can be queued",
     "chat.queue.not_kept": "the queued questions could not be saved to disk",
     "chat.attaching": "attached: {names}",
