@@ -15,7 +15,7 @@ from tui.chat.screen import ChatScreen
 from tui.forms.fields import Line
 from tui.forms.new_room import NewRoomScreen
 from tui.forms.setup import SetupScreen
-from tui.home.screen import FoundLine, HomeScreen
+from tui.home.screen import HomeScreen
 from tui.lists.chats import ConversationsScreen
 from tui.lists.row_list import RowList
 from tui.live.approvals import Approvals
@@ -60,7 +60,7 @@ async def home(pilot: Pilot[int]) -> None:
     """Wait until what is running and the models that were found are shown, write a task."""
     while not isinstance(pilot.app.screen, HomeScreen):
         await pilot.pause(LOOK_SECONDS)
-    while not list(pilot.app.screen.query(FoundLine).exclude(".-hidden")):
+    while not list(pilot.app.screen.query("#found").exclude(".-hidden")):
         await pilot.pause(LOOK_SECONDS)
     await write(pilot, "What should we call our new service?")
     await pilot.pause(HEADER_SECONDS)

@@ -48,8 +48,6 @@ from widgets.terminal.private import end_without_traceback, error_of, forget_not
 if TYPE_CHECKING:
     from tui.home.place import Where
     from tui.link import ChatLink, RoomLink
-    from tui.lists.chats import ConversationsScreen
-    from tui.lists.rooms import RoomsScreen
     from tui.lists.screen import ListScreen
     from tui.places import Places
     from widgets.status_line import StatusLine
@@ -188,17 +186,13 @@ class AgentTuiApp(KeysInOrder[int]):
 
     # --- what the screens ask for ----------------------------------------------------------------------
 
-    def on_rooms_screen_opened(self, event: RoomsScreen.Opened) -> None:
-        """Open a room that was chosen in the list."""
-        self.places.open_room(event.room.id, event.message_id, start=event.start, known=event.room)
+    def on_list_screen_opened(self, event: ListScreen.Opened) -> None:
+        """Open a room or chat that was chosen in the list."""
+        self.places.open_listed(event.item, event.message_id, start=event.start)
 
     def on_list_screen_searches(self, event: ListScreen.Searches) -> None:
         """Search in all rooms and chats."""
         self.places.search(event.words)
-
-    def on_conversations_screen_opened(self, event: ConversationsScreen.Opened) -> None:
-        """Open a chat that was chosen in the list."""
-        self.places.open_listed_chat(event.chat, event.message_id)
 
     def action_leave(self) -> None:
         self.places.leave()

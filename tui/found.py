@@ -91,7 +91,7 @@ def told(found: list[FoundModels], press: str, cells: int) -> Content:
     for shown in range(min(MAX_SHOWN, len(found)), 0, -1):
         names = [one.text for one in found[:shown]]
         if more := len(found) - shown:
-            names.append(say("home.found.more", count=count(more)))
+            names.append(say("strip.more", count=count(more)))
         line = say_keys(key, {"press": press}, what=" · ".join(names))
         if line.cell_length <= cells:
             break

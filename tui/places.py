@@ -38,6 +38,7 @@ from tui.link import ChatLink, RoomLink
 from tui.lists.acts import Deletions
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
+from tui.lists.screen import ListScreen
 from tui.lists.search import SearchScreen
 from tui.presence import Presence
 from tui.request import ScreenRequest
@@ -84,7 +85,7 @@ class Places:
         self.keymap = resolve(request.config.keys)
         self.interrupt = Interrupt(app)
         self.theme = ThemeChoice(app, request.config)
-        self.palette = Palette(app, self.keymap, self.theme.wear)
+        self.palette = Palette(app, self.keymap)
         self._app = app
         self._request = request
         self._is_unreachable = False  # the server, before there is a room to show
@@ -208,10 +209,16 @@ class Places:
         else:
             app.push_screen(screen)
 
-    def open_listed_chat(self, chat: ConversationInfo, message_id: str) -> None:
-        """Open a chat that was chosen in the list, unless another screen was opened since."""
-        if isinstance(self._app.screen, ConversationsScreen):
-            self.open_chat(chat.id, message_id, known=chat)
+    def open_listed(
+        self, item: RoomInfo | ConversationInfo, message_id: str = "", *, start: bool = False
+    ) -> None:
+        """Open what was chosen in a list or on the home screen, unless another screen was opened since."""
+        if not isinstance(self._app.screen, ListScreen | HomeScreen):
+            return
+        if isinstance(item, RoomInfo):
+            self.open_room(item.id, message_id, start=start, known=item)
+        else:
+            self.open_chat(item.id, message_id, known=item)
 
     def show_chats(self) -> None:
         """Show the list of chats."""
@@ -225,7 +232,8 @@ class Places:
             self._app.garbage.screen_gone()
             listed = self._open_one(ConversationsScreen)
             if listed is not None:
-                listed.go_to_chat(left.state.conversation)
+                if left.state.conversation.id != NEW:  # else it is not stored
+                    listed.go_to(left.state.conversation)
             elif self.home.screen is None and self.room is None:
                 self.show_chats()
 
@@ -277,7 +285,7 @@ class Places:
         if not isinstance(self._app.screen, wanted):
             await self.leave_for(self.show_rooms if hit.kind == "room" else self.show_chats)
         screen = self._app.screen
-        if isinstance(screen, RoomsScreen | ConversationsScreen):
+        if isinstance(screen, ListScreen):
             screen.open_found(hit)
 
     # --- from one to the other, and out ----------------------------------------------------------------

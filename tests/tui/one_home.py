@@ -22,7 +22,7 @@ from tests.tui.rooms_client import ListedClient
 from tests.tui.watched import FRAMES_SECONDS, Watched
 from tui.app import AgentTuiApp
 from tui.found import FoundModels
-from tui.home.screen import HomeScreen, Ways
+from tui.home.screen import HomeScreen
 from tui.keys.first_letter import HOLD_SECONDS
 from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
@@ -94,12 +94,7 @@ async def home(
         seen.rooms, seen.chats, seen.chat_link = client, chat_client, chat_link
         await seen.at(HomeScreen)
         if found is not None:
-            links = cast("RoomLink", link), cast("ChatLink", chat_link)
-            places = app.places
-            home = places.home
-            ways = Ways(places.is_deleted, find, home.open, home.ask, places.set_up)
-            screen = HomeScreen(*links, ways)
-            await app.push_screen(screen)
+            await app.push_screen(HomeScreen(app.places, find))
         await seen.text()
         yield seen
         link.end()

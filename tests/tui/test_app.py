@@ -13,7 +13,7 @@ from agent_tui.config.file import Config, ScreenConfig
 from tests.tui.whole_app import opened_app
 from tui.app import config_wants_ascii
 from tui.request import Server
-from tui.screens.theme_picker import ThemeScreen
+from tui.screens.choose import ChooseScreen
 from widgets.transcript.transcript import Transcript
 
 
@@ -60,22 +60,13 @@ def test_a_server_is_named_without_the_login_of_its_address() -> None:
 async def test_a_theme_is_chosen_by_its_key_and_kept(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         await seen.press("ctrl+t")
-        assert isinstance(seen.app.screen, ThemeScreen)
+        assert isinstance(seen.app.screen, ChooseScreen)
         await seen.press(*"ember")
         assert seen.app.theme == "ember"
         await seen.press("enter")
-        while isinstance(seen.app.screen, ThemeScreen):  # it is written in a thread
+        while isinstance(seen.app.screen, ChooseScreen):  # it is written in a thread
             await seen.pilot.pause()
         assert 'theme = "ember"' in (tmp_path / "config.toml").read_text(encoding="utf-8")
-
-
-async def test_a_theme_of_the_palette_holds_for_the_session(tmp_path: Path) -> None:
-    async with opened_app(tmp_path) as seen:
-        await seen.press("ctrl+p", *"theme: paper")
-        await seen.press("enter")
-        await seen.text()
-        assert seen.app.theme == "paper"
-        assert not (tmp_path / "config.toml").exists()
 
 
 async def test_a_theme_that_is_not_there_is_one_notice_and_the_automatic_one_is_worn(tmp_path: Path) -> None:

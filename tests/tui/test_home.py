@@ -208,7 +208,7 @@ async def test_a_placeholder_does_not_look_typed(tmp_path: Path) -> None:
         await seen.key("l")
         await seen.at(RoomsScreen)
         await seen.press("slash")
-        filters = await _style_of(seen, say("rooms.filter"))
+        filters = await _style_of(seen, say("list.filter"))
         assert asks.italic
         assert filters.italic
 

@@ -67,8 +67,6 @@ async def test_the_palette_lists_an_action_once_whatever_its_keys_and_what_canno
         *(("en", typed, "Ask one agent in a chat") for typed in ("new chat", "create chat")),
         ("en", "help", "Show the keys"),
         ("en", "theme", "Choose a theme"),
-        ("en", "theme dracula", ""),
-        ("en", "dracula", ""),
         *(("zh-CN", typed, "Start a room with a task") for typed in ("新房间", "新建房间", "创建房间")),
         *(("zh-CN", typed, "Ask one agent in a chat") for typed in ("新对话", "新建对话", "创建对话")),
         ("zh-CN", "帮助", "Show the keys"),
@@ -86,6 +84,6 @@ async def test_the_palette_finds_first_what_is_meant_by_the_words_of_this_screen
         async with home(tmp_path, found=[]) as seen:
             rows = seen.app.places.palette.entries(seen.app.screen)
             first = max(rows, key=lambda row: fit(typed.split(), row)[0])
-            assert first.title == (translated(OF_KEYS, does) if does else say("theme.use", name="dracula"))
+            assert first.title == translated(OF_KEYS, does)
     finally:
         speak("en")

@@ -15,9 +15,9 @@ from tui.forms.new_room import NewRoomScreen
 from tui.keys.actions import offers
 from tui.live.key_hints import Hints, key_of, keys_of, with_keys
 from tui.room.settings import SettingsScreen
+from tui.screens.choose import ChooseScreen
 from tui.screens.dialog import Dialog, QuestionScreen, QuitScreen
 from tui.screens.help import HelpScreen
-from tui.screens.theme_picker import ThemeScreen
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +29,8 @@ REMAPPED = {
     "settings.back": "f9",
     "question.yes": "j",
     "quit.pause": "ctrl+x",
-    "theme.back": "f7",
-    "theme.previous": "ctrl+y",
+    "choose.back": "f7",
+    "choose.up": "ctrl+y",
     "app.help.anywhere": "f10",
 }
 
@@ -82,8 +82,8 @@ async def test_the_help_names_the_key_that_closes_it(tmp_path: Path) -> None:
 async def test_the_question_before_leaving_and_the_themes_name_the_keys_in_force(tmp_path: Path) -> None:
     async with opened_app(tmp_path, keys=REMAPPED) as seen:
         await seen.press("ctrl+t")
-        assert isinstance(seen.app.screen, ThemeScreen)
-        assert foot(seen) == "ctrl+y ↓ preview · enter save · f7 back"
+        assert isinstance(seen.app.screen, ChooseScreen)
+        assert foot(seen) == "ctrl+y ↓ choose · enter select · f7 back"
         await seen.press("f7")
         seen.app.push_screen(QuitScreen())
         text = await seen.text()

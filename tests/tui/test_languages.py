@@ -269,7 +269,7 @@ async def test_the_list_of_rooms_has_its_hints(language: str, tmp_path: Path) ->
         rows = (await seen.text()).splitlines()
     assert rows[0].strip().startswith(say("rooms.title"))
     assert f"enter {say('list.hint.open')}" in rows[-1]
-    assert f"? {say('list.hint.help')}" in rows[-1]
+    assert f"? {say('hint.help')}" in rows[-1]
     assert all(cell_len(row) <= 80 for row in rows)
 
 

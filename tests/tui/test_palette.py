@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from textual.command import CommandInput
+from textual.command import CommandInput, CommandList
 
 from agent_tui.model import events as ev
 from agent_tui.model.events import RoomInfo
 from tests.tui.whole_app import AGENTS, Seen, opened_app
 from tui.keys.actions import offers
 from tui.keys.keymap import catalogue
-from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, GroupedList, PaletteRow, UseCounts, fit
+from tui.keys.palette import NOT_IN_PALETTE, PaletteRow, UseCounts, fit
 from tui.keys.words import ALSO
 from tui.language import KEY, speak, translated
 from tui.screens.dialog import QuitScreen
@@ -25,6 +24,7 @@ LEFT_OUT = {
     "help.": "acts on the help, which is closed by then",
     "quit.": "answers a question that is not asked",
     "home.": "acts on the first screen, and a room is open",
+    "list.": "acts on a list, and a room is open",
     "rooms.": "acts on the list, and a room is open",
     "chats.": "acts on the list of chats, and a room is open",
     "search.": "searches in chats, and that dialog is not open",
@@ -32,7 +32,6 @@ LEFT_OUT = {
     "new.": "fills in the form of a new room, and that is not open",
     "rename.": "asks for a name, and that dialog is not open",
     "setup.": "sets up a provider, and that dialog is not open",
-    "theme.": "chooses among themes, and that dialog is not open",
     "chat.": "acts on a chat, and a room is open",
     "ask.": "answers a tool of a chat, and a room is open",
     "voice.": "acts on a voice room, and a room is open",
@@ -153,12 +152,10 @@ async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path
         ("shortcuts", "Show the keys"),
         ("export", "Save the room to a file"),
         ("rename", "Room settings"),
-        ("ящщь", "Zoom the pane in or out"),  # "zoom" in the Russian layout
         ("setup", "Connect a model"),
         ("speech", "Talk in a voice room"),
         ("version", "Show the keys"),
         ("delete", "Switch between rooms and chats"),
-        ("until", "no matches"),
         ("qqq", "no matches"),
     ],
 )
@@ -189,27 +186,6 @@ async def test_what_is_chosen_most_is_first_and_what_cannot_be_done_last(tmp_pat
         assert (await seen.press("ctrl+p")).index("Zoom the pane") < seen.now.index("Switch to the timeline")
 
 
-def headings(seen: Seen) -> list[str]:
-    listed = seen.app.screen.query_one(GroupedList)
-    return [str(option.prompt).strip() for option in listed.options if option.disabled]
-
-
-async def test_commands_stand_under_headings_until_something_is_typed(tmp_path: Path) -> None:
-    async with opened_app(tmp_path) as seen:
-        text = await seen.press("ctrl+p")
-        assert re.search(r"  Room\b.*\n.*  Pause or resume the room ", text)
-        listed = headings(seen)
-        assert listed[:3] == ["Room", "Agent", "Program"]
-        assert listed[-2:] == ["Theme", "Not now"]
-        assert {"Writing", "Panes", "Reading"} < set(listed)
-        assert len(set(listed)) == len(listed)
-        await seen.press(*"to the timeline", "enter")
-        text = await seen.press("ctrl+p")
-        assert re.search(r"  Used most\b.*\n.*  Switch to the timeline and back .*\n.*\n.*  Room\b", text)
-        assert "Zoom the pane" in await seen.press(*"zoom")
-        assert headings(seen) == []
-
-
 async def test_what_only_moves_is_found_by_typing_alone(tmp_path: Path) -> None:
     async with opened_app(tmp_path, size=(120, 120)) as seen:
         text = await seen.press("ctrl+p")
@@ -225,26 +201,11 @@ async def test_in_a_small_terminal_its_line_takes_one_row_and_its_list_leaves_th
     async with opened_app(tmp_path, size=(80, 24)) as seen:
         before = seen.now.splitlines()[-1]
         await seen.press("ctrl+p")
-        line, rows = seen.app.screen.query_one(CommandInput).region, seen.app.screen.query_one(GroupedList)
+        line, rows = seen.app.screen.query_one(CommandInput).region, seen.app.screen.query_one(CommandList)
         assert (line.height, rows.region.width) == (1, 80)
         assert rows.region.y - line.bottom <= 1
         assert rows.region.bottom < 24
         assert seen.now.splitlines()[-1] == before
-
-
-async def test_the_mark_is_never_on_a_heading(tmp_path: Path) -> None:
-    async with opened_app(tmp_path) as seen:
-        await seen.press("ctrl+p")
-        listed = seen.app.screen.query_one(GroupedList)
-        marked = []
-        for _ in range(listed.option_count):
-            marked.append(listed.highlighted)
-            await seen.pilot.press("down")
-        assert marked[0] == 1
-        assert [at for at in marked if at is None or listed.get_option_at_index(at).disabled] == []
-        while listed.highlighted != 1:
-            await seen.pilot.press("up")
-        assert listed.scroll_offset.y == 0  # with its heading
 
 
 @pytest.mark.parametrize("language", ["ru", "zh-CN"])
@@ -252,9 +213,8 @@ async def test_english_words_find_in_every_language(tmp_path: Path, language: st
     speak(language)
     try:
         async with opened_app(tmp_path) as seen:
-            for typed in ("pause", "зфгыу"):  # the same keys of a Russian keyboard
-                assert translated(KEY, "Pause or resume the room") in await seen.press("ctrl+p", *typed)
-                await seen.press("escape")
+            assert translated(KEY, "Pause or resume the room") in await seen.press("ctrl+p", *"pause")
+            await seen.press("escape")
             assert translated(KEY, "Quit") in await seen.press("ctrl+p", *"quit")
     finally:
         speak("en")
@@ -273,12 +233,11 @@ def test_what_cannot_be_done_fits_less_than_anything_that_can() -> None:
     assert fit(["pau", "room"], able)[0] > fit(["pau", "zebra"], able)[0] == 0
 
 
-def test_what_was_chosen_is_counted_within_bounds_and_for_its_owner_alone(tmp_path: Path) -> None:
+def test_what_was_chosen_is_counted_for_its_owner_alone(tmp_path: Path) -> None:
     used = UseCounts(tmp_path)
-    for number in range(MOST_USED + 5):
-        used.add(f"a.{number}")
-    assert len(used.counts()) == MOST_USED
-    assert f"a.{MOST_USED + 4}" in used.counts()
+    for name in ("a.b", "a.c", "a.b"):
+        used.add(name)
+    assert used.counts() == {"a.b": 2, "a.c": 1}
     path = tmp_path / "palette.json"
     assert path.stat().st_mode & 0o777 == 0o600
     for broken in ("", "[1]", '{"a": "x", "b": -1, "c": true}', "{", "[" * 100_000):

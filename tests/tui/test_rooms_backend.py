@@ -1,4 +1,4 @@
-"""The list over our own backend: set-up is offered, a backend that died is opened again."""
+"""The list over our own backend: one that died is opened again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, cast
 
-from agent_tui.clients.records import ProviderInfo, RoomChanges
+from agent_tui.clients.records import RoomChanges
 from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.events import LinkChanged
 from tests.fakes.room_link import FakeLink
@@ -14,26 +14,8 @@ from tests.tui.rooms_client import ListedClient
 from tests.tui.rooms_listed import listed, room
 from tui.link import RoomLink
 from tui.lists import feed as rooms_feed
-from tui.lists.board import SetupOffer
 from tui.lists.feed import ListSeen
 from tui.lists.rooms import RoomsScreen
-
-
-async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> None:
-    async with listed(tmp_path, room(1), room(2)) as seen:
-        link = FakeLink()
-        link.calls = cast("Any", seen.client)
-        screen = RoomsScreen(cast("RoomLink", link))
-        seen.client.known_providers = [ProviderInfo("demo", "demo", "demo", "demo")]
-        await seen.app.push_screen(screen)
-        offer = screen.query_one(SetupOffer)
-        while not offer.display:
-            await seen.pilot.pause()
-        assert "Demo mode. Press f4 to connect a model" in await seen.text()
-        seen.client.known_providers.append(ProviderInfo("local", "local", "openai", "big"))
-        await seen.pilot.press("question_mark", "escape")  # what stood above the list may have changed it
-        while offer.display:
-            await seen.pilot.pause()
 
 
 async def test_nothing_is_said_of_what_there_is_before_the_server_has_told_it(tmp_path: Path) -> None:
@@ -56,17 +38,6 @@ async def test_an_answer_that_is_older_than_what_was_told_since_changes_nothing(
         await seen.text()
         seen.screen.acts.seen(room(1, status="running", last_event_id=8))
         assert "0 running" in await seen.press("down")
-
-
-async def test_a_copy_of_a_copy_is_numbered(tmp_path: Path) -> None:
-    async with listed(tmp_path, room(1, name="Plan"), room(2, name="Other")) as seen:
-        for _ in range(3):
-            await seen.press("c")
-        assert [made["name"] for made in seen.client.made] == [
-            "Plan (copy)",
-            "Plan (copy 2)",
-            "Plan (copy 3)",
-        ]
 
 
 async def test_our_own_backend_that_died_is_opened_again_at_once_and_that_is_said(tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ class HomeAsk(Vertical):
         super().__init__(id="ask")
         self.becomes: Becomes = "room"
         self.line = Composer(placeholder=say("home.ask.room"))
-        self._is_cleared = False  # which is said below the line
         self._draft = LineDraft(self, KEPT_AS, lambda: self.line.text)
         self._about = Static("", id="about", markup=False)
 
@@ -68,7 +67,6 @@ class HomeAsk(Vertical):
         self.tell(say(f"home.about.{becomes}"))
 
     def tell(self, text: str) -> None:
-        self._is_cleared = False
         self._about.update(text)
 
     def turn(self) -> None:
@@ -88,13 +86,10 @@ class HomeAsk(Vertical):
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
         event.stop()
-        self.tell(say("composer.cleared"))
-        self._is_cleared = True
+        self.app.notify(say("composer.cleared"), markup=False)
 
     def on_text_area_changed(self) -> None:
-        """Save the draft a moment later; say again what it will become, once there is another."""
-        if self._is_cleared:
-            self.become(self.becomes)
+        """Save the draft a moment later."""
         self._draft.keep_soon()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:

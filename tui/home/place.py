@@ -6,14 +6,11 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_tui.model.events import RoomInfo
 from tui.chat.first import NEW
 from tui.chat.screen import ChatScreen
 from tui.forms.new_room import MadeRoom, NewRoomScreen
 from tui.found import find
-from tui.home.recent import Conversation
-from tui.home.screen import HomeScreen, Ways
-from tui.lists.rooms import RoomsScreen
+from tui.home.screen import HomeScreen
 from tui.lists.screen import ListScreen
 from tui.request import ScreenRequest
 from tui.room.screen import RoomScreen
@@ -41,24 +38,8 @@ class HomePlace:
 
     async def show(self) -> None:
         """Show it, ready for keys; it stays below all other screens."""
-        places = self._places
         find_here = partial(find, self._request.config.path)
-        ways = Ways(places.is_deleted, find_here, self.open, self.ask, places.set_up)
-        await self._app.push_screen(HomeScreen(places.link, places.chat_link, ways))
-
-    def open(self, item: Conversation, start: bool) -> None:
-        """Open a room or chat, unless another screen was opened since."""
-        if not isinstance(self._app.screen, HomeScreen):
-            return
-        if isinstance(item, RoomInfo):
-            self._places.open_room(item.id, start=start, known=item)
-        else:
-            self._places.open_chat(item.id, known=item)
-
-    def ask(self, question: str) -> None:
-        """Open a new chat, and ask its first question."""
-        if isinstance(self._app.screen, HomeScreen):
-            self._places.open_chat(NEW, question=question)
+        await self._app.push_screen(HomeScreen(self._places, find_here))
 
     def leave_list(self) -> None:
         """Come back from a list, if it was opened from here."""
@@ -99,16 +80,13 @@ class HomePlace:
             await self.show()
 
     def _begin_room(self) -> None:
-        """Open the form of a new room over what is open, unless the list knows that none can be made."""
-        rooms = (screen for screen in self._app.screen_stack if isinstance(screen, RoomsScreen))
-        listed = next(rooms, None)
+        """Open the form of a new room over what is open."""
 
         def made(new: MadeRoom | None) -> None:
             if new is not None:
                 self._run(self._open(new))
 
-        if listed is None or listed.can("new"):
-            self._app.push_screen(NewRoomScreen(self._places.link), made)
+        self._app.push_screen(NewRoomScreen(self._places.link), made)
 
     async def _open(self, new: MadeRoom) -> None:
         """Show a new room instead of what is open."""

@@ -6,10 +6,9 @@ It stays below what is opened from it, and is shown again when that is left.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, work
 from textual.app import ComposeResult
@@ -25,14 +24,15 @@ from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import ConversationInfo, LinkChanged, RoomInfo
 from agent_tui.model.inert import inert_line
+from tui.chat.first import NEW
 from tui.forms.new_room_fields import quick_room
 from tui.found import Finder, FoundModels, told
 from tui.home.ask import HomeAsk
 from tui.home.recent import Conversation, Recent
 from tui.keys.first_letter import FirstLetter, is_text
-from tui.link import ChatLink, RoomLink
 from tui.lists.feed import ConversationsFeed, ListFeed, RoomsFeed
 from tui.lists.row_list import RowList
+from tui.lists.screen import AGE_SECONDS, ListScreen, server_state
 from tui.live.key_hints import hints_of, key_of
 from tui.live.texts import model_name
 from tui.screens.choose import Candidate, ChooseScreen
@@ -41,79 +41,37 @@ from tui.screens.words import say
 from widgets.painter import cropped
 from widgets.status_line import Part, StatusLine
 
-AGE_SECONDS: Final = 20.0  # how often "2 min ago" is updated
+if TYPE_CHECKING:
+    from tui.places import Places
+
 MOST_ROWS: Final = 12  # of those listed; the lists have all
 AROUND_ROWS: Final = 15  # for everything else
 EXAMPLES: Final = 3
 MARGIN_CELLS: Final = 4  # both margins of the line with what was found
 KEY_CELLS: Final = 5  # "  1  "
 HINTS: Final = (  # as for ``hints_of``
-    ("home.open", "home.hint.open", 1),
+    ("home.open", "list.hint.open", 1),
     ("home.room", "home.hint.new_room", 0),
     ("home.chat", "home.hint.new_chat", 1),
     ("home.lists", "home.hint.lists", 4),
-    ("home.voice", "home.hint.voice", 6),
+    ("home.voice", "home.voice", 6),
     ("app.setup", "home.hint.models", 3),
-    ("app.palette", "home.hint.commands", 5),
-    ("app.help", "home.hint.help", 0),
-    ("app.quit.quick", "home.hint.quit", 2),
+    ("app.palette", "hint.palette", 5),
+    ("app.help", "hint.help", 0),
+    ("app.quit.quick", "hint.quit", 2),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
-    """How the home screen opens other screens."""
+class ClickedLine(Static):
+    """A line that does something when it is clicked."""
 
-    is_deleted: Callable[[str], bool]  # whether a room or chat with this id is going to be deleted
-    find: Finder  # looks for models that are here already
-    open: Callable[[Conversation, bool], None]  # a room or chat; with True, a new one that begins at once
-    ask: Callable[[str], None]  # the first question of a new chat
-    set_up: Callable[[FoundModels], None]  # models that were found
-
-
-class Example(Static):
-    """One example task, with its key. It can be clicked, too."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__("", markup=False, classes="example")
-        self._number = number
-
-    def show(self, key: str) -> None:
-        """Show the example with its key."""
-        shown = cropped(say(f"home.example.{self._number}"), max(8, self.app.size.width - KEY_CELLS - 4))
-        self.update(Content.assemble((f"{key:>2}", "bold"), f"  {shown}"))
+    def __init__(self, action: str, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__("", id=id, classes=classes, markup=False)
+        self._action = action
 
     async def on_click(self, event: events.Click) -> None:
         event.stop()
-        await self.run_action(f"screen.try({self._number})")
-
-
-class Examples(Vertical):
-    """The example tasks."""
-
-    def __init__(self) -> None:
-        super().__init__(id="examples")
-        self.all = [Example(number) for number in range(1, EXAMPLES + 1)]
-
-    def compose(self) -> ComposeResult:
-        yield Static(say("home.try"), classes="heading", markup=False)
-        yield from self.all
-
-
-class FoundLine(Static):
-    """One line with the models that were found here; takes no row if there are none."""
-
-    def __init__(self) -> None:
-        super().__init__("", id="found", classes="-hidden", markup=False)
-
-    def offer(self, found: list[FoundModels], key: str) -> None:
-        self.set_class(not found, "-hidden")
-        if found:
-            self.update(told(found, key, self.app.size.width - MARGIN_CELLS))
-
-    async def on_click(self, event: events.Click) -> None:
-        event.stop()
-        await self.run_action("screen.accept")
+        await self.run_action(self._action)
 
 
 class HomeScreen(Screen[None]):
@@ -140,13 +98,14 @@ class HomeScreen(Screen[None]):
         Binding("down,j", "move(1)", "Row below", id="home.down", show=False),
     ]
 
-    def __init__(self, link: RoomLink, chat_link: ChatLink, ways: Ways) -> None:
+    def __init__(self, places: Places, find: Finder) -> None:
+        """``find`` looks for models that are here already."""
         super().__init__()
-        self._link = link
-        self._ways = ways
+        self._places = places
+        self._find = find
         self._feeds: tuple[tuple[ListFeed[Any, Any], type[Conversation]], ...] = (
-            (RoomsFeed(link), RoomInfo),
-            (ConversationsFeed(chat_link), ConversationInfo),
+            (RoomsFeed(places.link), RoomInfo),
+            (ConversationsFeed(places.chat_link), ConversationInfo),
         )
         self._found: list[FoundModels] = []
         self._model = ""  # the default model, "" until it is known
@@ -155,20 +114,22 @@ class HomeScreen(Screen[None]):
         self._is_starting = False
         self._has_moved = False  # a person chose a row
         # Held, not looked up: an answer may come while the screen is being taken down.
-        self._recent = Recent(ways.is_deleted)
+        self._recent = Recent(places.is_deleted)
         self._list: RowList[Any] = RowList(self._recent.listing, {}, id="recent")
         self._heading = Static(say("home.continue"), classes="heading", markup=False)
         self._ask = HomeAsk()
         self._letter = FirstLetter(self, self._ask.write)
-        self._examples = Examples()
-        self._found_line = FoundLine()
+        self._examples = [ClickedLine(f"screen.try({n})", classes="example") for n in range(1, EXAMPLES + 1)]
+        self._found_line = ClickedLine("screen.accept", id="found")
         self._top = StatusLine(id="top")
         self._bottom = StatusLine(id="bottom", is_dim=True)
 
     def compose(self) -> ComposeResult:
         yield self._top
         with Center():
-            yield Vertical(self._ask, self._heading, self._list, self._examples, self._found_line, id="body")
+            trying = Static(say("home.try"), classes="heading", markup=False)
+            recent = self._heading, self._list
+            yield Vertical(self._ask, *recent, trying, *self._examples, self._found_line, id="body")
         yield self._bottom
 
     def on_mount(self) -> None:
@@ -208,7 +169,7 @@ class HomeScreen(Screen[None]):
     async def _look_for_models(self) -> None:
         """Find out the default model; if that is only the demo, look for models on this machine."""
         try:
-            providers = await (await self._link.client()).backend.providers()
+            providers = await (await self._places.link.client()).backend.providers()
         except AgentTuiError:
             return  # unknown; the next look may tell
         self._is_demo = all(provider.kind == DEMO_PROVIDER for provider in providers)
@@ -216,7 +177,7 @@ class HomeScreen(Screen[None]):
         named = (first.name or first.id, model_name(first.model, first.id)) if first is not None else ()
         self._model = " · ".join(inert_line(name, 40) for name in named if name)
         self._show()
-        self._found = await self._ways.find() if self._is_demo else []
+        self._found = await self._find() if self._is_demo else []
         self._show()
 
     # --- what is shown ---------------------------------------------------------------------------------
@@ -229,21 +190,25 @@ class HomeScreen(Screen[None]):
         self._list.set_class(not count, "-hidden")
         self._list.styles.height = count
         if count and not self._has_moved:  # the first row may be one that waits for a person
-            first = self._recent.listing[0].item
+            first = self._recent.listing[0]
             if self._list.cursor != first:
                 self._list.go_to(first.id)
         self._list.look()
-        for number, example in enumerate(self._examples.all, 1):
-            example.show(key_of(self, f"home.example_{number}"))
-        self._found_line.offer(self._found, key_of(self, "home.found"))
+        for number, example in enumerate(self._examples, 1):
+            key = key_of(self, f"home.example_{number}")
+            shown = cropped(say(f"home.example.{number}"), max(8, self.app.size.width - KEY_CELLS - 4))
+            example.update(Content.assemble((f"{key:>2}", "bold"), f"  {shown}"))
+        self._found_line.set_class(not self._found, "-hidden")
+        self._found_line.update(
+            told(self._found, key_of(self, "home.found"), self.app.size.width - MARGIN_CELLS)
+        )
         self._top.show([say("home.title")], (), self._standing())
         self._show_hints()
 
     def _standing(self) -> list[Part | str]:
         """Return the state of the connection, or the default model."""
-        if self._state.status in ("waiting", "refused"):
-            seconds = round(self._state.delay)
-            return [say("list.waiting", title=localised(inert_line(self._state.detail)), seconds=seconds)]
+        if problem := server_state(self._state):
+            return [problem]
         if self._is_demo:
             return [say("home.demo"), *hints_of(self, [("app.setup", "home.demo.hint", 1)])]
         return [self._model] if self._model else []
@@ -254,7 +219,7 @@ class HomeScreen(Screen[None]):
             hints = [
                 ("composer.send", f"home.hint.start.{becomes}", 0),
                 ("home.turn", f"home.hint.turn.{becomes}", 0),
-                ("home.leave_line", "home.hint.back", 0),
+                ("home.leave_line", "hint.back", 0),
             ]
         else:
             hints = [hint for hint in HINTS if len(self._recent.listing) or hint[0] != "home.open"]
@@ -313,7 +278,7 @@ class HomeScreen(Screen[None]):
         else:
             self._ask.sent(event.text)
             self.action_leave_line()
-            self._ways.ask(event.text)
+            self._places.open_chat(NEW, question=event.text)
 
     # --- beginning ---------------------------------------------------------------------------------------
 
@@ -326,13 +291,13 @@ class HomeScreen(Screen[None]):
         self._ask.tell(say("home.starting"))
         try:
             fields = await asyncio.to_thread(quick_room, task)
-            room = await (await self._link.client()).create(**fields)
+            room = await (await self._places.link.client()).create(**fields)
         except AgentTuiError as error:
             self.app.notify(localised(inert_line(str(error))), severity="error", markup=False)
         else:
             self._ask.sent(task)
             self.action_leave_line()
-            self._ways.open(room, True)
+            self.post_message(ListScreen.Opened(room, start=True))
         finally:
             self._is_starting = False
             self._ask.become(self._ask.becomes)
@@ -351,7 +316,7 @@ class HomeScreen(Screen[None]):
 
     def action_open(self) -> None:
         if (item := self._list.cursor) is not None:
-            self._ways.open(item, False)
+            self.post_message(ListScreen.Opened(item))
 
     def on_row_list_chosen(self) -> None:
         self.action_open()
@@ -363,9 +328,9 @@ class HomeScreen(Screen[None]):
         """Set up what was found; if nothing was offered, look again. If there are several, let the person
         choose.
         """
-        found = self._found or await self._ways.find()
+        found = self._found or await self._find()
         if len(found) == 1:
-            self._ways.set_up(found[0])
+            self._places.set_up(found[0])
         elif not found:
             self.app.notify(say("home.found.none"), markup=False)
         else:
@@ -374,7 +339,7 @@ class HomeScreen(Screen[None]):
     def _let_choose(self, found: list[FoundModels]) -> None:
         def chosen(value: str | None) -> None:
             if value is not None:
-                self._ways.set_up(found[int(value)])
+                self._places.set_up(found[int(value)])
 
         offered = [Candidate(str(number), one.text) for number, one in enumerate(found)]
         self.app.push_screen(ChooseScreen(say("home.found.title"), offered, ""), chosen)

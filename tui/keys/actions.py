@@ -26,12 +26,18 @@ from widgets.signs import is_ascii
 from widgets.transcript.transcript import Transcript
 
 GROUPS: Final = (  # of the help, in their order
-    *("home", "list", "chats", "room", "chat", "voice", "ask"),
+    *("home", "list", "room", "chat", "voice", "ask"),
     *("agent", "composer", "panes", "reading", "find", "program"),
 )
 NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ only by a number
 # Scopes whose group has another name; any other scope that is not a group belongs to a dialog.
-_GROUP_OF_SCOPE: Final = {APP: "program", "pane": "reading", "words": "composer", "rooms": "list"}
+_GROUP_OF_SCOPE: Final = {
+    APP: "program",
+    "pane": "reading",
+    "words": "composer",
+    "rooms": "list",
+    "chats": "list",
+}
 _BEGINNINGS: Final = {  # of ids that belong to another group than their scope; the first that fits counts
     "agent": ("agent.",),
     "program": ("live.",),

@@ -28,6 +28,7 @@ from tui.home.screen import HomeScreen
 from tui.keys.names import character_of, parse, shown, shown_all
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
+from tui.lists.screen import ListScreen
 from tui.lists.search import SearchScreen
 from tui.live.approvals import Approvals
 from tui.live.ask_bar import AskScreen, KeepScreen, ReasonScreen
@@ -42,7 +43,6 @@ from tui.room.settings import SettingsScreen
 from tui.screens.choose import ChooseScreen
 from tui.screens.dialog import QuestionScreen, QuitScreen, RenameScreen
 from tui.screens.help import HelpScreen
-from tui.screens.theme_picker import ThemeScreen
 from tui.voice.screen import VoiceScreen
 from widgets.composer import Composer
 from widgets.transcript.transcript import Transcript
@@ -63,12 +63,12 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], tuple[str, ...]]]] = {
     "chat": (ChatScreen, _IN_APP),
     "ask": (Approvals, ("chat",)),
     "voice": (VoiceScreen, _IN_APP),
-    "rooms": (RoomsScreen, _IN_APP),
-    "chats": (ConversationsScreen, _IN_APP),
+    "list": (ListScreen, _IN_APP),
+    "rooms": (RoomsScreen, ("list",)),
+    "chats": (ConversationsScreen, ("list",)),
     "new": (NewRoomScreen, ()),
     "rename": (RenameScreen, ()),
     "help": (HelpScreen, ()),
-    "themes": (ThemeScreen, ()),
     "setup": (SetupScreen, ()),
     "quit": (QuitScreen, ()),
     "question": (QuestionScreen, ()),

@@ -28,14 +28,6 @@ MARKS: Final[dict[str, tuple[str, str]]] = {  # the same by what Chinese input w
     "】": ("right_square_bracket", "]"),
 }
 
-_OTHER: Final = {russian: character for russian, (_, character) in LATIN.items()}
-_OTHER.update({latin: russian for russian, latin in _OTHER.items()})
-
-
-def in_the_other_layout(text: str) -> str:
-    """Return what the keys that wrote ``text`` write in the other layout."""
-    return "".join(_OTHER.get(character, character) for character in text)
-
 
 def key_in_place(event: events.Key) -> str:
     """Return the name of the Latin key in the place of a Russian letter, else that of the key itself."""

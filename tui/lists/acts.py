@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from asyncio import TaskGroup
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final, Generic
 
 from agent_tui.model.errors import AgentTuiError, NotFound
@@ -12,8 +11,8 @@ from agent_tui.model.events import LinkChanged
 from agent_tui.model.inert import inert_line
 from tui.link import C, Link
 from tui.lists.feed import ListFeed, ListSeen
-from tui.lists.listing import Listing, T
-from tui.lists.texts import ItemMark
+from tui.lists.listing import Listing
+from tui.lists.texts import ItemMark, T
 from tui.screens.localised import localised
 from tui.screens.words import count, say
 
@@ -37,31 +36,36 @@ class ListActs(Generic[C, T]):
         tell: Callable[[str, bool], None],
     ) -> None:
         self.marks: dict[str, ItemMark] = {}
-        self.missing: Mapping[str, str] = {}  # what this server does not offer, and why
+        self.missing: Mapping[str, str] | None = None  # what another's server does not offer, and why
         self.state = LinkChanged("live")
-        self.is_known = len(listing) > 0  # whether the server has sent its list
+        self.is_known = bool(listing.items)  # whether the server has sent its list
         self._link = link
-        self._listing = listing
+        self.listing = listing
         self._feed = feed
         self._changed = changed
         self._tell = tell
-        self._has_looked = False  # for what is missing
 
     # --- what the server says ---
 
     async def follow(self) -> None:
         """Apply changes until it is cancelled."""
-        events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self._listing.shows_archived)
-        async with aclosing(events), TaskGroup() as beside:
+        events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self.listing.shows_archived)
+        async with aclosing(events):
             async for event in events:
                 if isinstance(event, LinkChanged):
                     self._take_link(event)
                 else:
                     self._take(event)
                 self._changed()
-                if not self._link.is_embedded and not self._has_looked and len(self._listing):
-                    self._has_looked = True
-                    beside.create_task(self._look_for_gaps(self._listing[0].item.id))
+                if self.missing is None and self.listing.items and not self._link.is_embedded:
+                    await self._look_for_gaps()
+
+    async def _look_for_gaps(self) -> None:
+        """Find out what this server does not offer, once there is an item to ask about."""
+        self.missing = {}
+        with suppress(AgentTuiError):  # unknown; each call will say so itself
+            self.missing = await (await self._link.client()).missing(self.listing.items[0].id)
+        self._changed()
 
     def _take_link(self, link: LinkChanged) -> None:
         if link.status == "live" and self.state.status != "live" and self._link.is_embedded:
@@ -69,91 +73,68 @@ class ListActs(Generic[C, T]):
         self.state = link
 
     def _take(self, seen: ListSeen[T]) -> None:
-        if seen.is_all:
+        gone = set(seen.removed)
+        if seen.is_all:  # a list without archived items says nothing about those
             self.is_known = True
-            self._forget_others(seen)
+            known = {item.id for item in seen.items}
+            asked = (item for item in self.listing.items if seen.has_archived or not item.archived)
+            gone |= {item.id for item in asked} - known
+        for item_id in gone:
+            self.marks.pop(item_id, None)
+            self.listing.remove(item_id)
         for item in seen.items:
             self.seen(item)
-        for item_id in seen.removed:
-            self._forget(item_id)
-
-    async def _look_for_gaps(self, item_id: str) -> None:
-        """Find out what this server does not offer, once there is an item to ask about."""
-        try:
-            self.missing = await (await self._link.client()).missing(item_id)
-        except AgentTuiError:
-            return  # unknown; each call will say so itself
-        self._changed()
 
     def seen(self, item: T) -> None:
         """Take an item as the server describes it. What was asked is done if its status changed.
 
         The answer to a call may be older than what the feed brought meanwhile; then the newer state stays.
         """
-        before, mark = self._listing.get(item.id), self.marks.get(item.id)
+        before, mark = self.listing.get(item.id), self.marks.get(item.id)
         if before is not None and item.last_event_id < before.last_event_id:
             return
         if mark is not None and mark.asked and (before is None or before.status != item.status):
             del self.marks[item.id]
-        self._listing.put(item)
-
-    def _forget_others(self, seen: ListSeen[T]) -> None:
-        """Forget items that are gone; a list without archived items says nothing about those."""
-        known = {item.id for item in seen.items}
-        for item in self._listing.items:
-            if item.id not in known and (seen.has_archived or not item.archived):
-                self._forget(item.id)
-
-    def _forget(self, item_id: str) -> None:
-        self.marks.pop(item_id, None)
-        self._listing.remove(item_id)
+        self.listing.put(item)
 
     # --- changing and deleting ---
 
     async def change(self, item: T, **fields: Any) -> None:
-        await self._ask(item.id, "", lambda client: client.change(item.id, **fields))
+        await self._ask(item, "", lambda client: client.change(item.id, **fields))
 
-    async def rest(self, item: T, resting: set[str]) -> None:
-        """Stop a deleted item that is at work, and add it to ``resting``."""
-
-    async def wake(self, item_id: str, resting: set[str]) -> None:
-        """Let an item of ``resting`` continue, since its deletion was undone."""
-
-    # --- asking ---
-
-    async def _ask(self, item_id: str, asked: str, call: Callable[[C], Awaitable[T | None]]) -> bool:
-        """Ask for something; the row shows ``asked`` until it is done. Return whether the server agreed."""
-        if asked:
-            self.marks[item_id] = ItemMark(asked)
-            self._changed()
-        try:
-            item = await call(await self._link.client())
-        except AgentTuiError as error:
-            self._failed(error, item_id)
-            return False
-        if item is not None and item.created_at:  # a server may answer with nothing but the id
-            self.seen(item)
-        self._changed()
-        return True
-
-    async def _make(self, making: Awaitable[T]) -> T | None:
+    async def make(self, making: Awaitable[T]) -> T | None:
         """Wait until an item is made; return it, already listed, or ``None`` if the server refused."""
         try:
             made = await making
         except AgentTuiError as error:
-            self._failed(error)
+            self._tell(localised(inert_line(str(error), MAX_ERROR_CHARACTERS)), True)
             return None
         self.seen(made)
         self._changed()
         return made
 
-    def _failed(self, error: AgentTuiError, item_id: str = "", *, is_bad: bool = True) -> None:
+    async def rest(self, item: T) -> None:
+        """Stop a deleted item that is at work."""
+
+    async def _ask(self, item: T, asked: str, call: Callable[[C], Awaitable[T | None]]) -> None:
+        """Ask for something; the row shows ``asked`` until it is done."""
+        if asked:
+            self.marks[item.id] = ItemMark(asked)
+            self._changed()
+        try:
+            answer = await call(await self._link.client())
+        except AgentTuiError as error:
+            self.failed(error, item)
+            return
+        if answer is not None and answer.created_at:  # a server may answer with nothing but the id
+            self.seen(answer)
+        self._changed()
+
+    def failed(self, error: AgentTuiError, item: T) -> None:
         """Show why something was not done, and to which item; the row is as before."""
-        self.marks.pop(item_id, None)
-        item = self._listing.get(item_id)
+        self.marks.pop(item.id, None)
         line = localised(inert_line(str(error), MAX_ERROR_CHARACTERS))
-        name = self._listing.kind.name_of(item) + say("between.detail") if item is not None else ""
-        self._tell(name + line, is_bad)
+        self._tell(self.listing.kind.name_of(item) + say("between.detail") + line, True)
         self._changed()
 
 
@@ -164,7 +145,6 @@ class Deletions:
 
     def __init__(self, link: Link[Any]) -> None:
         self._link = link
-        self.resting: set[str] = set()  # what was stopped only for that, and goes on when it is undone
         self._marked: dict[str, None] = {}  # newest last
 
     def __len__(self) -> int:

@@ -6,32 +6,20 @@ from typing import Final
 
 CONVERSATIONS: Final[dict[str, str]] = {
     "chats.title": "Chats",
-    "chats.count": "{running} answering · {all} in all",
-    "chats.found": "{found} of {all} chats found",
-    "chats.filter": "a title or model – enter keeps, esc clears, / searches all messages",
-    "chats.with_archived": "with archived chats",
     "chats.empty": "No chats yet. Press {new} to start one.\n\n"
     "In a chat one agent answers, and may use tools in the folder that you are in.\n\n"
     "  {new:<4} ask something\n"
     "  {other:<4} have several agents answer, in a room\n"
     "  {setup:<4} connect a model",
-    "chats.nothing": "No chats match. Press {clear} to show all.",
-    "chats.rename": "Rename chat",
-    "chats.idle": "no messages yet",
     "list.hint.search": "search",
     "list.hint.settings": "settings",
     "list.hint.rooms": "rooms",
     "list.hint.chats": "chats",
-    "help.group.chats": "Chats",
-    "help.why.chats_none": "no chat is listed",
-    "help.why.chats_all": "all chats are listed",
     # searching
     "search.title": "Search in all rooms and chats",
     "search.line": "words to find",
     "search.first": "The beginning of a word is enough.",
-    "search.asking": "searching…",
     "search.none": "No messages match.",
-    "search.found": "{count} found",
     "search.found.most": "the newest {count} – add words to narrow the search",
     "search.room": "room",
     "search.you": "you",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, TransportError
 from agent_tui.model.events import ConversationInfo, LinkChanged, RoomInfo
 from tui.link import C, Link
-from tui.lists.listing import T
+from tui.lists.texts import T
 from tui.screens.words import say
 
 if TYPE_CHECKING:

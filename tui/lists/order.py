@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import Any, Final
 
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from tui.screens.words import say
 
-Place = tuple[float, float, str, str]
+Place = tuple[int, float, str]
 """The sort key of a room or chat; its id comes last, so that no two are the same."""
 
 
@@ -27,7 +28,28 @@ def by_activity(item: RoomInfo | ConversationInfo) -> Place:
     """
     is_running = item.status == "running"
     moment = moment_of(item.created_at if is_running else item.updated_at)
-    return (0.0 if is_running else 1.0, -moment, "", item.id)
+    return (0 if is_running else 1, -moment, item.id)
+
+
+SORTS: Final = ("activity", "name", "status", "tokens", "cost")
+_STATUSES: Final = ("running", "paused", "error", "completed")  # others come last
+
+
+def place_by(sort: str, item: RoomInfo | ConversationInfo, name: str) -> tuple[Any, ...]:
+    """Return the place of an item, with this name, in one of ``SORTS``; of equals, the latest first."""
+    first: Any = 0
+    match sort:
+        case "name":
+            first = name.casefold()
+        case "status" if item.status in _STATUSES:
+            first = _STATUSES.index(item.status)
+        case "status":
+            first = len(_STATUSES)
+        case "tokens":
+            first = -item.tokens
+        case "cost":
+            first = -(item.cost or 0.0)
+    return (first, *by_activity(item))
 
 
 def ago(when: str) -> str:

@@ -2,23 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from agent_tui.clients.records import Hit
-from agent_tui.model.events import RoomInfo
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.records import NAME
+from agent_tui.model.settings import settings_of
 from tui.forms.new_room import MadeRoom, NewRoomScreen
 from tui.link import RoomLink
-from tui.lists.acts import Deletions
+from tui.lists.acts import Deletions, ListActs
 from tui.lists.feed import RoomsFeed
 from tui.lists.listing import Listing
-from tui.lists.rooms_acts import RoomListActs
-from tui.lists.rooms_texts import HINTS, ROOMS
-from tui.lists.screen import ListScreen, keys_of
+from tui.lists.rooms_texts import ROOMS, name_of
+from tui.lists.screen import ListScreen
+from tui.room.running import start_room
 from tui.screens.dialog import QuestionScreen
+from tui.screens.words import say, say_count
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient  # noqa: F401 - named in quotes below
+
+
+class RoomListActs(ListActs["RoomsClient", RoomInfo]):
+    """Asks for changes of rooms."""
+
+    async def pause_or_resume(self, room: RoomInfo) -> None:
+        """Pause a running room; resume any other."""
+        if room.id in self.marks:
+            return  # asked already, or deleted
+        match room.status:
+            case "running":
+                await self._ask(room, "pausing", lambda client: client.pause(room.id))
+            case "paused":
+                await self._ask(room, "resuming", lambda client: client.resume(room.id))
+            case "completed":
+                self._tell(say("list.completed"), False)
+            case _:
+                await self._ask(room, "starting", lambda client: start_room(client, room.id))
+
+    async def pause_or_resume_all(self, is_sure: Callable[[str], Awaitable[bool]]) -> None:
+        """Pause all running rooms. If none is running, resume all that are paused and can continue, if
+        ``is_sure`` says so of the question.
+        """
+        rooms = [room for room in self.listing.items if room.id not in self.marks and not room.archived]
+        running = [room for room in rooms if room.status == "running"]
+        paused = [room for room in rooms if room.status == "paused" and room.interrupted != "budget"]
+        if not running and not paused:
+            self._tell(say("list.all.none"), False)
+        elif running or await is_sure(say_count("list.all.resume", len(paused))):
+            for room in running or paused:
+                await self.pause_or_resume(room)
+
+    async def duplicate(self, room: RoomInfo) -> RoomInfo | None:
+        """Make a room like ``room`` that was never started; return it."""
+        return await self.make(self._copy(room))
+
+    async def _copy(self, room: RoomInfo) -> RoomInfo:
+        client = await self._link.client()
+        whole = await client.show(room.id)
+        name = say("list.copy", name=name_of(whole))
+        return await client.create(whole.task, **{**copied_fields(whole), "name": name[:NAME]})
+
+    async def rest(self, item: RoomInfo) -> None:
+        """Pause a room that was deleted: it costs nothing while that can be undone."""
+        if item.status == "running":
+            with suppress(AgentTuiError):
+                await (await self._link.client()).pause(item.id)
+
+
+def copied_fields(room: RoomInfo) -> dict[str, Any]:
+    """Return the settings of a room and of its agents, as ``RoomsClient.create`` takes them."""
+    agents = [
+        {name: value for name in settings_of(AgentInfo) if (value := getattr(agent, name))}
+        for agent in sorted(room.agents, key=lambda agent: agent.turn_order)
+    ]
+    settings = (one.name for one in settings_of(RoomInfo).values() if one.in_new and not one.empty)
+    fields = {name: value for name in settings if (value := getattr(room, name))}
+    return {**fields, "agents": agents} if agents else fields
 
 
 class RoomsScreen(ListScreen[RoomInfo]):
@@ -26,84 +91,65 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     KIND = "rooms"
     RENAMES = "name"
-    HINTS = HINTS
-    NEEDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **ListScreen.NEEDS,
-        "duplicate": ("create",),
-        "pause": ("pause", "resume"),
-        "pause_all": ("pause", "resume"),
-    }
-    OF_ONE = ListScreen.OF_ONE | {"pause", "duplicate"}
+    HINTS = (
+        ("list.open", "list.hint.open", 0),
+        ("rooms.new", "list.hint.new", 1),
+        ("rooms.pause", "list.hint.pause", 2),
+        ("list.search", "list.hint.search", 5),
+        ("rooms.pause_all", "list.hint.pause_all", 6),
+        ("list.delete", "list.hint.delete", 4),
+        ("list.undo", "hint.undo", 3),
+        ("list.archive", "list.hint.archive", 9),
+        ("app.lists", "list.hint.chats", 10),
+        ("app.help", "hint.help", 2),
+        ("app.quit.quick", "hint.quit", 6),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open the room", id="rooms.open"),
         Binding("n", "new", "New room", id="rooms.new"),
-        Binding("s", "search", "Search all rooms and chats", id="rooms.search"),
         Binding("p", "pause", "Pause or resume the selected room", id="rooms.pause"),
         Binding("P", "pause_all", "Pause or resume all rooms", id="rooms.pause_all"),
         Binding("c", "duplicate", "Duplicate the room", id="rooms.duplicate"),
-        *keys_of("room", "Rename the room"),
     ]
     acts: RoomListActs
     _link: RoomLink
-
-    class Opened(Message):
-        """Posted when a room was chosen, or a message in it; ``start`` for a new room that begins at once."""
-
-        def __init__(self, room: RoomInfo, message_id: str = "", *, start: bool = False) -> None:
-            super().__init__()
-            self.room = room
-            self.message_id = message_id
-            self.start = start
 
     def __init__(
         self, link: RoomLink, rooms: Iterable[RoomInfo] = (), deletions: Deletions | None = None
     ) -> None:
         """``rooms`` are those known already."""
         listing = Listing(ROOMS, rooms)
-        feed = RoomsFeed(link)
-        acts = RoomListActs(link, listing, feed, changed=self.show_all, tell=self.tell)
-        super().__init__(link, listing, acts, deletions)
-
-    # --- what can be done ------------------------------------------------------------------------------
-
-    def action_open(self) -> None:
-        room = self.one_for("open")
-        if room is not None:
-            self.post_message(self.Opened(room))
+        acts = RoomListActs(link, listing, RoomsFeed(link), changed=self.show_all, tell=self.tell)
+        super().__init__(link, acts, deletions)
 
     def open_found(self, hit: Hit) -> None:
         self._list.go_to(hit.conversation_id)
         room = self.listing.get(hit.conversation_id) or RoomInfo(hit.conversation_id)
         self.post_message(self.Opened(room, hit.message_id))
 
+    def action_duplicate(self) -> None:
+        if (room := self.marked("duplicate")) is not None:
+            self.do(self._duplicate(room))
+
+    async def _duplicate(self, room: RoomInfo) -> None:
+        if (copy := await self.acts.duplicate(room)) is not None:
+            self._list.go_to(copy.id)
+
     def action_new(self) -> None:
-        if self.can("new"):
+        if self.may("new"):
             self.app.push_screen(NewRoomScreen(self._link), self._made)
 
     def _made(self, made: MadeRoom | None) -> None:
         if made is None:
             return
-        self.acts.seen(made.room)
-        self._list.go_to(made.room.id)
-        self.show_all()
+        self.go_to(made.room)
         if made.start:
             self.post_message(self.Opened(made.room, start=True))
 
     def action_pause(self) -> None:
-        room = self.one_for("pause")
-        if room is not None:
+        if (room := self.marked("pause")) is not None:
             self.do(self.acts.pause_or_resume(room))
 
     def action_pause_all(self) -> None:
-        if self.can("pause_all"):
-            ask = self.app.push_screen_wait
+        ask = self.app.push_screen_wait
+        if self.may("pause_all"):
             self.do(self.acts.pause_or_resume_all(lambda question: ask(QuestionScreen(question))))
-
-    def action_duplicate(self) -> None:
-
-        async def duplicate(room: RoomInfo) -> None:
-            if (copy := await self.acts.duplicate(room)) is not None:
-                self._list.go_to(copy.id)
-
-        if (room := self.one_for("duplicate")) is not None:
-            self.do(duplicate(room))

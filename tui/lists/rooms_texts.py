@@ -1,8 +1,8 @@
-"""The rooms of a list: what a row shows at every width, and by what rows are sorted and found."""
+"""The rooms of a list: what a row shows at every width, and by what rows are found."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from rich.cells import cell_len
@@ -10,27 +10,19 @@ from rich.cells import cell_len
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
-from tui.lists.listing import MAX_NAME_CHARACTERS, ListKind
 from tui.lists.texts import (
+    MAX_NAME_CHARACTERS,
     MAX_WORDS_CHARACTERS,
-    NO_MARK,
-    ColumnWidths,
-    Head,
-    ItemMark,
-    ListHint,
+    Ink,
+    ListKind,
     Piece,
-    PreviewText,
     begun,
     last_words,
-    paragraph,
-    put_away,
-    row_of,
 )
 from tui.live import signs
 from tui.live.texts import model_name
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.painter import cropped
 
 MAX_AGENT_CHARACTERS: Final = 24
 ROUND_CELLS: Final = (10, 5, 5, 5)  # of the round, by the width of a row
@@ -42,7 +34,6 @@ _SIGNS: Final = {
     "completed": signs.DONE,
     "error": signs.FAILED,
 }
-_STATUS_ORDER: Final = {"running": 0, "error": 1, "paused": 2, "idle": 3, "completed": 4}
 _AGENT_SIGNS: Final = {
     "speaking": signs.SPEAKING,
     "streaming": signs.SPEAKING,
@@ -57,41 +48,23 @@ _AGENT_SIGNS: Final = {
 
 def name_of(room: RoomInfo) -> str:
     """Return a room's name, or its task, safe and in one line."""
-    return inert_line(room.name, MAX_NAME_CHARACTERS) or inert_line(room.task, MAX_NAME_CHARACTERS)
+    name = inert_line(room.name, MAX_NAME_CHARACTERS) or inert_line(room.task, MAX_NAME_CHARACTERS)
+    return name or say("room.untitled")
 
 
 def words_of(room: RoomInfo) -> Iterable[str]:
     """Return its name, its task, its agents, and its state: in the protocol's word and as it is shown."""
-    shown = "".join(piece.text for piece in state(room, NO_MARK, STATE_CELLS))
+    shown = "".join(piece.text for piece in state(room, STATE_CELLS))
     about = (room.status, round_text(room, ROUND_CELLS[0]), shown)
     return (room.name, room.task, *about, *(agent.name for agent in room.agents))
 
 
-def rank_of(room: RoomInfo) -> int:
-    """Return the sort key of its status: running first, done last."""
-    return _STATUS_ORDER.get(room.status, len(_STATUS_ORDER))
+def sign(room: RoomInfo) -> str:
+    return signs.WARNS if room.asks else _SIGNS.get(room.status, signs.WAITING)
 
 
-def row(room: RoomInfo, shape: ColumnWidths, age: str, mark: ItemMark = NO_MARK) -> list[Piece]:
-    """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
-    head = Head(
-        signs.WARNS if room.asks else _SIGNS.get(room.status, signs.WAITING),
-        name_of(room) or say("room.untitled"),
-        is_bad=room.status == "error",
-        asks=bool(room.asks),
-        is_quiet=mark.is_deleted or room.archived,
-        short=mark.short,
-    )
-    extra, told = round_text(room, shape.extra), state(room, mark, shape.state)
-    return row_of(shape, head, extra, told, room, age)
-
-
-def state(room: RoomInfo, mark: ItemMark, cells: int) -> list[Piece]:
-    """Return the state of a room: what was asked of it, who speaks, why it is paused, or the last words."""
-    if mark.asked:
-        return [Piece(say(f"room.{mark.asked}"))]
-    if away := put_away(mark, is_archived=room.archived):
-        return [away]
+def state(room: RoomInfo, cells: int) -> list[Piece]:
+    """Return the state of a room: who speaks, why it is paused, or the last words."""
     match room.status:
         case "running" if room.asks:
             return [Piece(say("chat.asks"), "warned")]
@@ -105,16 +78,17 @@ def state(room: RoomInfo, mark: ItemMark, cells: int) -> list[Piece]:
             return _last_words(room)
 
 
-def state_cells(room: RoomInfo, mark: ItemMark) -> int:
-    """Return how many cells its state needs."""
-    return sum(cell_len(piece.text) for piece in state(room, mark, STATE_CELLS))
+def _last_words(room: RoomInfo) -> list[Piece]:
+    if words := last_words(room.last_words):
+        return [Piece(say("list.words", words=words), "dim")]
+    return [Piece(say("room.idle.no_key"), "dim")] if room.status == "idle" else []
 
 
 def pause_text(room: RoomInfo) -> str:
     """Return why a room is not running: who was interrupted, or what stopped it."""
     reason = inert_line(room.interrupted, MAX_AGENT_CHARACTERS)
     if reason == "budget":
-        return say("list.paused.budget")
+        return say("room.paused.budget")
     if reason == "error":
         return say("list.paused.error", failure=_failure(room))
     cut = [agent for agent in room.agents if agent.status == "cut"]
@@ -137,38 +111,19 @@ def _failure(room: RoomInfo) -> str:
     return words or f"{who} {say('agent.failed')}".strip()
 
 
-def _last_words(room: RoomInfo) -> list[Piece]:
-    words = last_words(room.last_words)
-    if not words:
-        return [Piece(say("list.idle"), "dim")] if room.status == "idle" else []
-    return [Piece(say("list.words", words=words), "dim")]
-
-
 def agents(all_agents: tuple[AgentInfo, ...], cells: int) -> list[Piece]:
     """Return as many names as fit, each with the sign of what the agent does, and how many are left out."""
     pieces: list[Piece] = []
     used = 0
     for index, agent in enumerate(all_agents):
-        name = _agent_name(agent)
-        rest = len(all_agents) - index - 1
-        reserve = cell_len(f" +{rest}") if rest else 0
-        wanted = bool(pieces) + cell_len(name) + 2
-        if used + wanted + reserve > cells:
-            if not pieces:
-                return [
-                    Piece(cropped(name, max(1, cells - 2)), "agent", agent),
-                    Piece(f" {_agent_sign(agent)}"),
-                ]
-            pieces.append(Piece(f" +{rest + 1}", "dim"))
-            break
-        if pieces:
-            pieces.append(Piece(" "))
-        is_failure = agent.status == "failed"
-        pieces += [
-            Piece(name, "agent", agent),
-            Piece(f" {_agent_sign(agent)}", "failed" if is_failure else "plain"),
-        ]
-        used += wanted
+        name, rest = _agent_name(agent), len(all_agents) - index
+        more = f" +{rest - 1}" if rest > 1 else ""
+        used += bool(pieces) + cell_len(name) + 2
+        if pieces and used + cell_len(more) > cells:
+            return [*pieces, Piece(f" +{rest}", "dim")]
+        ink: Ink = "failed" if agent.status == "failed" else "plain"
+        pieces += [Piece(" ")] if pieces else []
+        pieces += [Piece(name, "plain", agent), Piece(f" {_agent_sign(agent)}", ink)]
     return pieces
 
 
@@ -182,69 +137,26 @@ def _agent_sign(agent: AgentInfo) -> str:
 
 def round_text(room: RoomInfo, cells: int) -> str:
     """Return "round 2/3", "done 3/3" or, where that is too long, "2/3"."""
-    short = f"{room.current_round}/{room.max_rounds}"
     word = "list.done" if room.status == "completed" else "rooms.round"
     long = say(word, round=room.current_round, most=room.max_rounds)
-    return long if cell_len(long) <= cells else short
+    return long if cell_len(long) <= cells else f"{room.current_round}/{room.max_rounds}"
 
 
-def preview(room: RoomInfo) -> list[PreviewText]:
-    """Return more about a room: its whole task, its agents, its state and its last words."""
-    agents_told: list[str | Piece] = []
-    for agent in room.agents[:MAX_AGENTS]:
-        end = "\n" if agents_told else ""
-        agents_told += [f"{end}{_agent_sign(agent)} ", Piece(_agent_name(agent), "agent", agent)]
-        agents_told.append(f" {model}" if (model := _agent_model(agent)) else "")
-    standing = state(room, NO_MARK, STATE_CELLS) if room.status != "completed" else []
-    task = begun(room.task)
-    return [
-        PreviewText("", (Piece(name_of(room) or say("room.untitled")),)),
-        *(paragraph("task", task) if task != name_of(room) else ()),
-        *paragraph("agents", *agents_told),
-        *paragraph("state", round_text(room, STATE_CELLS), " · " if standing else "", *standing),
-        *paragraph("words", *_who_said(room)),
-    ]
-
-
-def _who_said(room: RoomInfo) -> list[str | Piece]:
-    """Return who spoke last, and what they said."""
-    words = last_words(room.last_words)
+def preview(room: RoomInfo) -> Iterable[tuple[str, str]]:
+    """Yield more about a room: its whole task, its agents, its state and its last words."""
+    if (task := begun(room.task)) != name_of(room):
+        yield "task", task
+    yield "agents", "\n".join(_agent_text(agent) for agent in room.agents[:MAX_AGENTS])
+    standing = state(room, STATE_CELLS) if room.status != "completed" else []
+    told = (round_text(room, STATE_CELLS), "".join(piece.text for piece in standing))
+    yield "state", " · ".join(filter(None, told))
     speaker = inert_line(room.last_speaker, MAX_AGENT_CHARACTERS)
-    agent = next((agent for agent in room.agents if speaker and _agent_name(agent) == speaker), None)
-    name = Piece(speaker, "plain" if agent is None else "agent", agent)
-    return [name, ": " if speaker and words else "", words]
+    yield "words", ": ".join(filter(None, (speaker, last_words(room.last_words))))
 
 
-def _agent_model(agent: AgentInfo) -> str:
-    return "" if agent.provider_id == DEMO_PROVIDER else model_name(agent.model, agent.provider_id)
+def _agent_text(agent: AgentInfo) -> str:
+    model = "" if agent.provider_id == DEMO_PROVIDER else model_name(agent.model, agent.provider_id)
+    return f"{_agent_sign(agent)} {_agent_name(agent)} {model}".rstrip()
 
 
-def _all(rooms: Collection[RoomInfo]) -> str:
-    """Return what the key for all rooms does; "" for nothing."""
-    here = [room for room in rooms if not room.archived]
-    if any(room.status == "running" for room in here):
-        return "pause_all"
-    is_paused = any(room.status == "paused" and room.interrupted != "budget" for room in here)
-    return "resume_all" if is_paused else ""
-
-
-def _sort(rooms: Collection[RoomInfo]) -> str:
-    return "sort" if len(rooms) > 1 else ""
-
-
-ROOMS: Final = ListKind(name_of, words_of, rank_of, ROUND_CELLS, row, state_cells, preview)
-
-HINTS: Final = (
-    ListHint("rooms.open", "open", 0),
-    ListHint("rooms.new", "new", 1),
-    ListHint("rooms.pause", "pause", 2),
-    ListHint("rooms.search", "search", 5),
-    ListHint("rooms.pause_all", _all, 6),
-    ListHint("rooms.delete", "delete", 4),
-    ListHint("rooms.undo", "undo", 3),
-    ListHint("rooms.sort", _sort, 8),
-    ListHint("rooms.archive", "archive", 9),
-    ListHint("app.lists", "chats", 10),
-    ListHint("app.help", "help", 2),
-    ListHint("app.quit.quick", "quit", 6),
-)
+ROOMS: Final = ListKind(name_of, words_of, sign, round_text, state, ROUND_CELLS, preview)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar, Final, Generic, NamedTuple
 
-from rich.cells import cell_len
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual import events
 from textual.color import Color
 from textual.geometry import Region
 from textual.message import Message
-from textual.widget import Widget
 
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert_line
-from tui.lists.listing import Listing, T
-from tui.lists.order import age_text
-from tui.lists.texts import NO_MARK, ColumnWidths, ItemMark, Piece, form_of
+from tui.lists.listing import Listing
+from tui.lists.order import age_text, moment_of
+from tui.lists.texts import ColumnWidths, ItemMark, Piece, T, columns_of, row_of
 from widgets.color import ground_of, readable
-from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
+from widgets.ink import DIM, FAILED, PLAIN, WARNED
 from widgets.layout import PaintedLine
 from widgets.painted import PaintedRows
 from widgets.painter import Look, Painter
@@ -30,15 +28,8 @@ from widgets.painter import Look, Painter
 CURSOR: Final = "▸ "
 NO_CURSOR: Final = "  "
 WHEEL_ROWS: Final = 3
-SHORT_ID_CHARACTERS: Final = 4  # of an item whose name others have, too
-_INKS: Final = {
-    "plain": PLAIN,
-    "strong": STRONG,
-    "dim": DIM,
-    "failed": FAILED,
-    "warned": WARNED,
-    "agent": PLAIN,
-}
+SHORT_ID_CHARACTERS: Final = 4  # of an item whose name others in sight have, too
+_INKS: Final = {"plain": PLAIN, "dim": DIM, "failed": FAILED, "warned": WARNED}
 
 
 class _Seen(NamedTuple, Generic[T]):
@@ -46,14 +37,10 @@ class _Seen(NamedTuple, Generic[T]):
 
     item: T
     mark: ItemMark
+    short: str
     age: str
     is_cursor: bool
-    form: ColumnWidths
-
-
-def agent_color(node: Widget, agent: AgentInfo, ground: Color) -> str:
-    """Return an agent's colour, made readable on ``ground``, as ``widgets.color.readable`` does."""
-    return readable(agent.color, ground_of(ground, node.app.current_theme), inert_line(agent.name))
+    shape: ColumnWidths
 
 
 class RowList(PaintedRows, Generic[T], can_focus=True):
@@ -81,11 +68,7 @@ class RowList(PaintedRows, Generic[T], can_focus=True):
     """
 
     class Chosen(Message):
-        """Posted when a row was clicked."""
-
-        def __init__(self, item_id: str) -> None:
-            super().__init__()
-            self.item_id = item_id
+        """Posted when a row was clicked; the cursor is on it."""
 
     class Moved(Message):
         """Posted when the cursor is on another item, or its item has another state."""
@@ -101,9 +84,7 @@ class RowList(PaintedRows, Generic[T], can_focus=True):
         self._cursor = ""  # the id of its item
         self._place = 0  # where it was last
         self._top = 0  # the first visible row
-        self._has_cost = False
-        self._name_cells = self._state_cells = 0  # that the longest need, since the list has this width
-        self.shape = form_of(0, listing.kind.extra_cells, has_cost=False)
+        self.shape = ColumnWidths(1)
         self._seen: list[_Seen[T] | None] = []
         self._painters: tuple[Painter, Painter] | None = None  # for a row, and for the cursor's
         self.rows_painted = 0  # how many rows were painted: the cost of changes
@@ -121,7 +102,7 @@ class RowList(PaintedRows, Generic[T], can_focus=True):
         """Move the cursor, at most to the first or the last row."""
         if len(self._listing):
             place = min(max(self._place + rows, 0), len(self._listing) - 1)
-            self.go_to(self._listing[place].item.id)
+            self.go_to(self._listing[place].id)
 
     def move_pages(self, pages: float) -> None:
         """Move it by screens."""
@@ -149,7 +130,7 @@ class RowList(PaintedRows, Generic[T], can_focus=True):
         place = self._listing.index_of(self._cursor)
         if place is None:
             place = min(self._place, length - 1)
-            self._cursor = self._listing[place].item.id if length else ""
+            self._cursor = self._listing[place].id if length else ""
         self._place = max(0, place)
         height = max(1, self.outer_size.height)
         self._top = min(max(self._top, self._place - height + 1), self._place, max(0, length - 1))
@@ -169,52 +150,34 @@ class RowList(PaintedRows, Generic[T], can_focus=True):
         """Return the visible rows; those that look as before are not painted again."""
         self._keep_cursor()
         width, height = self.outer_size
-        if self._painters is not None and self._painters[0].look.width != width:
-            self._painters = None
-            self._name_cells = self._state_cells = 0
-        if self._painters is None:
+        if self._painters is None or self._painters[0].look.width != width:
             self._painters = self._painter(self.rich_style), self._painter(self._cursor_style())
             self._seen = []
-        shape = self._shaped(width, height)
+        kind, listed = self._listing.kind, self._listing.listed
+        has_cost = any(item.cost for item in listed)
+        shape = columns_of(width, kind.extra_cells, has_use=kind.has_use, has_cost=has_cost)
         if shape != self.shape:
             self.shape = shape
             self.post_message(self.Shaped())
-        now = time.time()
         before = list(zip(self._seen, self._lines, strict=False))
-        self._seen = [self._row_at(self._top + y, shape, now) for y in range(height)]
+        rows = self._rows(listed[self._top : self._top + height])
+        self._seen = [*rows, *[None] * (height - len(rows))]
         return [
             before[y][1] if y < len(before) and before[y][0] == seen else self._line(seen)
             for y, seen in enumerate(self._seen)
         ]
 
-    def _shaped(self, width: int, height: int) -> ColumnWidths:
-        """Return the columns that the rows shown, and those that were shown at this width, need."""
-        kind = self._listing.kind
-        for place in range(self._top, self._last(height)):
-            item = self._listing[place].item
-            mark = self._mark_of(item)
-            self._has_cost = self._has_cost or bool(item.cost)
-            self._name_cells = max(self._name_cells, cell_len(f"{kind.name_of(item)} {mark.short}".rstrip()))
-            self._state_cells = max(self._state_cells, kind.state_cells(item, mark))
-        needed = {"name": self._name_cells, "state": self._state_cells}
-        return form_of(width, kind.extra_cells, has_cost=self._has_cost, **needed)
-
-    def _mark_of(self, item: T) -> ItemMark:
-        mark = self._marks.get(item.id, NO_MARK)
-        if self._listing.is_namesake(item):
-            return replace(mark, short=inert_line(item.id[:SHORT_ID_CHARACTERS]))
-        return mark
-
-    def _last(self, height: int) -> int:
-        return min(len(self._listing), self._top + height)
-
-    def _row_at(self, place: int, shape: ColumnWidths, now: float) -> _Seen[T] | None:
-        if place >= len(self._listing):
-            return None
-        entry = self._listing[place]
-        item = entry.item
-        age = age_text(now if item.status == "running" else entry.moment, now)
-        return _Seen(item, self._mark_of(item), age, item.id == self._cursor, shape)
+    def _rows(self, items: list[T]) -> list[_Seen[T]]:
+        now = time.time()
+        names = Counter(map(self._listing.kind.name_of, items))
+        rows = []
+        for item in items:
+            age = age_text(now if item.status == "running" else moment_of(item.updated_at), now)
+            is_one = names[self._listing.kind.name_of(item)] == 1
+            short = "" if is_one else inert_line(item.id[:SHORT_ID_CHARACTERS])
+            mark = self._marks.get(item.id, ItemMark())
+            rows.append(_Seen(item, mark, short, age, item.id == self._cursor, self.shape))
+        return rows
 
     def _painter(self, base: Style) -> Painter:
         width = self.outer_size.width
@@ -228,40 +191,34 @@ class RowList(PaintedRows, Generic[T], can_focus=True):
     def _line(self, seen: _Seen[T] | None) -> PaintedLine:
         assert self._painters is not None
         self.rows_painted += 1
-        plain, marked = self._painters
         if seen is None:
-            return plain.paint([])
-        painter = marked if seen.is_cursor else plain
+            return self._painters[0].paint([])
+        painter = self._painters[seen.is_cursor]
         base = painter.look.base
-        pieces = [(painter.own(CURSOR if seen.is_cursor else NO_CURSOR), base)]
-        pieces += [
-            self._styled(painter, piece, is_cursor=seen.is_cursor)
-            for piece in self._listing.kind.row(seen.item, seen.form, seen.age, seen.mark)
-        ]
+        row = row_of(self._listing.kind, seen.item, seen.shape, seen.age, seen.mark, seen.short)
+        mark = Piece(CURSOR if seen.is_cursor else NO_CURSOR)
+        pieces = []
+        for piece in (mark, *row):
+            style = painter.style(_INKS[piece.ink])
+            if piece.agent is not None:
+                style = base + Style(color=self._agent_color(piece.agent, base))
+            elif seen.is_cursor and piece.ink == "dim":
+                style = base  # dim text for the other rows' background cannot be read on this one
+            pieces.append((painter.own(piece.text), style))
         return painter.paint(pieces, ground=base)
 
-    def _styled(self, painter: Painter, piece: Piece, *, is_cursor: bool) -> tuple[str, Style]:
-        base = painter.look.base
-        if piece.agent is not None:
-            return painter.own(piece.text), base + Style(color=self._agent_color(piece.agent, base))
-        style = painter.style(_INKS[piece.ink])
-        if is_cursor and piece.ink == "dim":
-            style = base  # dim text for the other rows' background cannot be read on this one
-        return painter.own(piece.text), style
-
     def _agent_color(self, agent: AgentInfo, base: Style) -> RichColor:
-        ground = base.bgcolor
-        color = self.background_colors[1] if ground is None else Color.from_rich_color(ground)
-        return RichColor.parse(agent_color(self, agent, color))
+        ground = self.background_colors[1] if base.bgcolor is None else Color.from_rich_color(base.bgcolor)
+        below = ground_of(ground, self.app.current_theme)
+        return RichColor.parse(readable(agent.color, below, inert_line(agent.name)))
 
     # --- the mouse ---
 
     def on_click(self, event: events.Click) -> None:
         place = self._top + event.y
         if place < len(self._listing):
-            item_id = self._listing[place].item.id
-            self.go_to(item_id)
-            self.post_message(self.Chosen(item_id))
+            self.go_to(self._listing[place].id)
+            self.post_message(self.Chosen())
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()

@@ -46,7 +46,6 @@ class SearchScreen(Dialog["Hit | None"]):
         self._part = LineAndList(line, say("search.first"), note_first=True)
         self._hits: list[Hit] = []
         self._found_for = ""  # the words of the current hits
-        self._takes_first = False  # enter was pressed before the hits came
 
     def compose(self) -> ComposeResult:
         yield framed(say("search.title"), self._part, hint=say("search.hint"))
@@ -54,7 +53,6 @@ class SearchScreen(Dialog["Hit | None"]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search while the words are typed; an earlier request is cancelled."""
         event.stop()
-        self._takes_first = False
         self._search(self._part.typed)
 
     @work(group="search", exclusive=True)
@@ -63,22 +61,19 @@ class SearchScreen(Dialog["Hit | None"]):
             self._list([], words, say("search.first"))
             return
         if not self._hits:
-            self._part.note.update(say("search.asking"))
+            self._part.note.update(say("find.searching"))
         try:
             hits = await (await self._link.client()).search(words, MOST)
         except AgentTuiError as error:
             self._list([], "", localised(inert_line(str(error), MAX_LINE_CHARACTERS)))
             return
-        key = ("search.found.most" if len(hits) >= MOST else "search.found") if hits else "search.none"
+        key = ("search.found.most" if len(hits) >= MOST else "find.count") if hits else "search.none"
         self._list(hits, words, say(key, count=count(len(hits))))
 
     def _list(self, hits: list[Hit], words: str, note: str) -> None:
         self._hits, self._found_for = hits, words
         self._part.note.update(note)
         self._part.show([self._row(hit) for hit in hits], 0 if hits else None)
-        if self._takes_first and hits:
-            self.dismiss(hits[0])
-        self._takes_first = False
 
     def _row(self, hit: Hit) -> RenderableType:
         """Return a hit as it is listed: place, speaker and time; below them the words that were found."""
@@ -94,10 +89,8 @@ class SearchScreen(Dialog["Hit | None"]):
         return Group(Text.assemble((title, "bold"), about), Padding(Text.assemble(*found), (0, 0, 0, INDENT)))
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
-        """Close with the hit that was taken, or with the first one of the running search."""
-        if not event.is_clicked and self._part.typed != self._found_for:
-            self._takes_first = True
-        elif event.at is not None:
+        """Close with the hit that was taken, unless others are being searched."""
+        if event.at is not None and self._part.typed == self._found_for:
             self.dismiss(self._hits[event.at])
 
     def action_move(self, step: int) -> None:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Generic, Literal, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
 from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert, inert_line
+from tui.lists.order import Place, by_activity
+from tui.live import signs
+from tui.live.texts import dollars
 from tui.screens.words import say
 from widgets.painter import cropped
 from widgets.units import tokens
 
-Ink = Literal["plain", "strong", "dim", "failed", "warned", "agent"]
+Ink = Literal["plain", "dim", "failed", "warned"]
+MAX_NAME_CHARACTERS: Final = 200
 MAX_WORDS_CHARACTERS: Final = 200
 MAX_PREVIEW_CHARACTERS: Final = 600  # of a task in the preview
 GAP: Final = 2
 TOKEN_CELLS: Final = 6  # at least "1.25M"; the heading may need more
 AGE_CELLS: Final = 10  # "59 min ago", for the same reason
 MARGIN: Final = 1  # at the right, like the lines above and below
-NAME_CELLS: Final = 44  # of the column of names, as far as none needs more
+NAME_CELLS: Final = 60  # of the column of names
 HEAD_CELLS: Final = 4  # the cursor mark and the sign of the status
+LEAST_NAME_CELLS: Final = 16  # of a name that others have, too
+_MARKUP: Final = re.compile(r"\*\*|`|(?<!\S)#{1,6} ")  # bold, code, headings; a single star may be a product
+
+T = TypeVar("T", bound=RoomInfo | ConversationInfo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,37 +46,12 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class ItemMark:
     """What this screen knows about an item: ``asked`` was asked and is not done yet, ``undo`` is the key that
-    undoes its deletion, ``short`` is a part of its id if another item has the same name.
+    undoes its deletion.
     """
 
     asked: str = ""
     is_deleted: bool = False
     undo: str = ""
-    short: str = ""
-
-
-_MARKUP: Final = re.compile(r"\*\*|`|(?<!\S)#{1,6} ")  # bold, code, headings; a single star may be a product
-_RULES: Final = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?(?!\S))?")  # below the head of a table
-_ROWS: Final = re.compile(r"\s*\|(?:\s*\|)+\s*")  # between its rows
-_BARS: Final = re.compile(r"\s*\|\s*")  # between its cells
-LEAST_BARS: Final = 3  # in a table; fewer may be pipes of a command
-
-
-def without_markdown(text: str) -> str:
-    """Return a text without the most common Markdown signs; the cells and rows of a table stay apart."""
-    text = _MARKUP.sub("", text)
-    if text.count("|") < LEAST_BARS:
-        return text
-    return _BARS.sub(" · ", _ROWS.sub("; ", _RULES.sub("|", text))).strip(" ·;")
-
-
-def last_words(text: str) -> str:
-    """Return an agent's last words in one line, without Markdown signs."""
-    return without_markdown(inert_line(text, MAX_WORDS_CHARACTERS)).strip()
-
-
-LEAST_NAME_CELLS: Final = 16  # of a name that others have, too
-NO_MARK: Final = ItemMark()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,37 +59,35 @@ class ColumnWidths:
     """The width of each column, 0 if it is left out; two cells apart. ``extra`` is the one after the name."""
 
     name: int
-    extra: int
-    state: int
-    tokens: int
-    cost: int
-    age: int
+    extra: int = 0
+    state: int = 0
+    tokens: int = 0
+    cost: int = 0
+    age: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The beginning of a row: the sign of its status, and its name, safe and in one line."""
+class ListKind(Generic[T]):
+    """The differences between the lists of rooms and of chats, row by row."""
 
-    sign: str
-    name: str
-    is_bad: bool = False
-    asks: bool = False  # it is waiting for a person
-    is_quiet: bool = False  # deleted or archived
-    short: str = ""  # a part of its id, if others have its name
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewText:
-    """A paragraph of the preview: its text, and the label above it ("" for a heading); all safe."""
-
-    label: str
-    pieces: tuple[Piece, ...]
+    name_of: Callable[[T], str]  # the name, safe and in one line
+    words_of: Callable[[T], Iterable[str]]  # what the filter searches
+    sign_of: Callable[[T], str]  # of its state
+    extra_of: Callable[[T, int], str]  # the text after the name, for so many cells
+    state_of: Callable[[T, int], list[Piece]]  # its state, or its last words, for so many cells
+    extra_cells: tuple[int, int, int, int]  # of the column after the name, see ``columns_of``
+    preview: Callable[[T], Iterable[tuple[str, str]]] = lambda _: ()  # more about it: labels and texts
+    place_of: Callable[[T], Place] = by_activity  # the sort key
+    has_use: bool = True  # columns of tokens and cost
 
 
-def paragraph(label: str, *parts: str | Piece) -> list[PreviewText]:
-    """Return a paragraph below the words of ``label``; none if it has no text."""
-    pieces = tuple(Piece(part) if isinstance(part, str) else part for part in parts)
-    return [PreviewText(say(f"list.preview.{label}"), pieces)] if any(one.text for one in pieces) else []
+def last_words(text: str) -> str:
+    """Return an agent's last words in one line, without the most common Markdown signs."""
+    return without_markdown(inert_line(text, MAX_WORDS_CHARACTERS)).strip()
+
+
+def without_markdown(text: str) -> str:
+    return _MARKUP.sub("", text)
 
 
 def begun(text: str) -> str:
@@ -115,95 +96,74 @@ def begun(text: str) -> str:
     return f"{shown}…" if len(text) > MAX_PREVIEW_CHARACTERS else shown
 
 
-def form_of(
-    row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool, name: int = 0, state: int = 0
+def columns_of(
+    row_cells: int, extra: tuple[int, int, int, int], *, has_use: bool, has_cost: bool
 ) -> ColumnWidths:
     """Return the columns for rows with so many cells; ``extra`` are the widths of the extra column from the
-    widest rows to the narrowest. ``name`` and ``state`` are the cells that the longest of these need: a long
-    name gets what the states leave, who get half if they need it.
+    widest rows to the narrowest.
     """
     left = row_cells - HEAD_CELLS - MARGIN
-    used = max(TOKEN_CELLS, cell_len(say("list.column.tokens")), cell_len(tokens(1_250_000)))
     age = max(AGE_CELLS, cell_len(say("time.minutes", minutes=59)))
-    if left >= 88:
-        fixed = ColumnWidths(0, extra[0], 0, used, 9 if has_cost else 0, max(11, age))
-    elif left >= 68:
-        fixed = ColumnWidths(0, extra[1], 0, used, 0, age)
-    elif left >= 48:
-        fixed = ColumnWidths(0, extra[2], 0, 0, 0, age)
-    elif left >= 20 and extra[3]:
-        return ColumnWidths(max(1, left - extra[3] - GAP), extra[3], 0, 0, 0, 0)
-    else:
-        return ColumnWidths(max(1, left), 0, 0, 0, 0, 0)
-    widths = [cells for cells in (fixed.extra, fixed.tokens, fixed.cost, fixed.age) if cells]
+    used, cost = 0, 0
+    if left < 48:
+        second = extra[3] if left >= 20 else 0
+        return ColumnWidths(max(1, left - (second + GAP if second else 0)), second)
+    if has_use and left >= 68:
+        used = max(TOKEN_CELLS, cell_len(say("list.column.tokens")), cell_len(tokens(1_250_000)))
+        cost = 9 if has_cost and left >= 88 else 0
+    second = extra[0 if left >= 88 else 1 if left >= 68 else 2]
+    widths = [cells for cells in (second, used, cost, age) if cells]
     rest = left - sum(widths) - GAP * (len(widths) + 1)
-    name = max(12, min(NAME_CELLS, rest // 2), min(name, rest - min(state, rest // 2)))
-    return ColumnWidths(name, fixed.extra, rest - name, fixed.tokens, fixed.cost, fixed.age)
+    name = max(12, min(NAME_CELLS, rest // 2 if has_use else rest * 5 // 8))
+    return ColumnWidths(name, second, rest - name, used, cost, age)
 
 
 def row_of(
-    shape: ColumnWidths,
-    head: Head,
-    extra: str,
-    state: list[Piece],
-    item: RoomInfo | ConversationInfo,
-    age: str,
+    kind: ListKind[T], item: T, shape: ColumnWidths, age: str, mark: ItemMark, short: str = ""
 ) -> list[Piece]:
-    """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
-    ink: Ink = "dim" if head.is_quiet else "plain"
-    is_untold = head.is_quiet and not shape.state  # no column would say that it is deleted or archived
-    name = f"{state[0].text} · {head.name}" if is_untold and state else head.name
-    short = f" {head.short}" if head.short and shape.name >= LEAST_NAME_CELLS else ""
-    loud: Ink = "warned" if head.asks else "failed" if head.is_bad else "plain"
+    """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says. ``short`` is a
+    part of its id if another item has the same name.
+    """
+    is_quiet = mark.is_deleted or item.archived
+    ink: Ink = "dim" if is_quiet else "plain"
+    sign = kind.sign_of(item)
+    loud: Ink = "warned" if sign == signs.WARNS else "failed" if sign == signs.FAILED else "plain"
+    state = _put_away(item, mark) or kind.state_of(item, shape.state)
+    name = kind.name_of(item)
+    if is_quiet and not shape.state:  # no column would say that it is deleted or archived
+        name = f"{state[0].text} · {name}"
+    end = f" {short}" if short and shape.name >= LEAST_NAME_CELLS else ""
     pieces = [
-        Piece(f"{head.sign} ", ink if head.is_quiet else loud),
-        Piece(left(cropped(name, shape.name - cell_len(short)) + short, shape.name), ink),
+        Piece(f"{sign} ", "dim" if is_quiet else loud),
+        Piece(left(cropped(name, shape.name - cell_len(end)) + end, shape.name), ink),
     ]
     if shape.extra:
-        pieces.append(Piece(" " * GAP + left(extra, shape.extra), "dim"))
+        pieces.append(Piece(" " * GAP + left(kind.extra_of(item, shape.extra), shape.extra), "dim"))
     if shape.state:
-        pieces.append(Piece(" " * GAP))
-        pieces += filled_cells(state, shape.state)
-    used = tokens(item.tokens) if item.tokens > 0 else ""
-    columns = (shape.tokens, used), (shape.cost, cost_text(item.cost)), (shape.age, age)
+        pieces += [Piece(" " * GAP), *filled_cells(state, shape.state)]
+    used, cost = tokens(item.tokens) if item.tokens > 0 else "", dollars(item.cost) if item.cost else ""
+    columns = (shape.tokens, used), (shape.cost, cost), (shape.age, age)
     return pieces + [Piece(" " * GAP + right(text, cells), "dim") for cells, text in columns if cells]
+
+
+def _put_away(item: RoomInfo | ConversationInfo, mark: ItemMark) -> list[Piece]:
+    """Say what was asked of an item, that it is deleted, and how to undo that, or that it is archived."""
+    if mark.asked:
+        return [Piece(say(f"room.{mark.asked}"))]
+    if mark.is_deleted:
+        undo = say("list.deleted.undo", press=mark.undo) if mark.undo else say("list.deleted")
+        return [Piece(undo, "dim")]
+    return [Piece(say("chat.archived"), "dim")] if item.archived else []
 
 
 def heads_of(shape: ColumnWidths, kind: str) -> str:
     """Return the column headings of rows of this ``kind`` ("rooms", "chats")."""
-    name, extra, told = (say(f"list.column.{kind}.{column}") for column in ("name", "extra", "state"))
-    text = " " * HEAD_CELLS + left(name, shape.name)
-    text += "".join(
-        " " * GAP + left(head, cells) for head, cells in ((extra, shape.extra), (told, shape.state)) if cells
-    )
-    numbers = ("tokens", shape.tokens), ("cost", shape.cost), ("age", shape.age)
-    return text + "".join(
-        " " * GAP + right(say(f"list.column.{column}"), cells) for column, cells in numbers if cells
-    )
-
-
-def put_away(mark: ItemMark, *, is_archived: bool) -> Piece | None:
-    """Say that a row is deleted, and how to undo that, or that it is archived."""
-    if mark.is_deleted:
-        undo = say("list.deleted.undo", press=mark.undo) if mark.undo else say("list.deleted")
-        return Piece(undo, "dim")
-    return Piece(say("list.archived"), "dim") if is_archived else None
-
-
-@dataclass(frozen=True, slots=True)
-class ListHint:
-    """An action of a list, and its name in the last line, which may depend on the items; "" hides it."""
-
-    binding_id: str
-    word: str | Callable[[Collection[Any]], str]
-    rank: int
-
-
-def cost_text(cost: float | None) -> str:
-    """Return "$0.12"; "" if the price is unknown."""
-    if not cost or not 0 < cost < 1e9:
-        return ""
-    return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
+    text = " " * HEAD_CELLS + left(say(f"list.column.{kind}.name"), shape.name)
+    for column, cells in ((f"{kind}.extra", shape.extra), ("state", shape.state)):
+        text += " " * GAP + left(say(f"list.column.{column}"), cells) if cells else ""
+    for column, cells in (("tokens", shape.tokens), ("cost", shape.cost), ("age", shape.age)):
+        text += " " * GAP + right(say(f"list.column.{column}"), cells) if cells else ""
+    return text
 
 
 def left(text: str, cells: int) -> str:

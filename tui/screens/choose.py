@@ -11,7 +11,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
@@ -43,18 +43,28 @@ Load = Callable[[], Awaitable[Candidates]]
 
 class ChooseScreen(Dialog[str | None]):
     """Closes with a value, or with ``None``. What is ``offered`` are candidates, or what returns them or says
-    why there are none. With ``may_type`` the text of the filter can be the result.
+    why there are none. With ``may_type`` the text of the filter can be the result. ``marked`` is told
+    each value that the mark comes to.
     """
 
     CSS_PATH = "room_dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = keys_of("choose", "Back, nothing changed")
 
-    def __init__(self, title: str, offered: Candidates | Load, value: str, *, may_type: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        offered: Candidates | Load,
+        value: str,
+        *,
+        may_type: bool = False,
+        marked: Callable[[str], object] = lambda _value: None,
+    ) -> None:
         super().__init__()
         self._title = title
         self._offered = offered
         self._value = value
         self._may_type = may_type
+        self._marked = marked
         hint = say("choose.filter.free" if may_type else "choose.filter")
         line, note = Line("", placeholder=hint, id="choose-filter"), say("choose.asking")
         self._part = LineAndList(line, note, note_first=False)
@@ -115,6 +125,10 @@ class ChooseScreen(Dialog[str | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         self._list()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._marked(self._shown[event.option_index].value)
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
         if event.at is not None:

@@ -20,8 +20,6 @@ from textual.widgets import Input, Static
 from tui.live.key_hints import Hints
 from tui.screens.words import say
 
-TWO_COLUMNS_CELLS: Final = 92  # from this width on the sections are in two columns
-COLUMN_GAP: Final = 4
 KEYS_GAP: Final = 2
 KEYS_CELLS: Final = 26  # the keys may take this much of a line, then they wrap
 MOST_PER_CENT: Final = 90  # of the screen's height
@@ -82,7 +80,7 @@ class HelpScreen(ModalScreen[None]):
         with Vertical(classes="dialog", id="help"):
             with Horizontal(id="help-head"):
                 yield Static(say("help.title"), classes="title", markup=False)
-                yield Filter(placeholder=say("help.filter"), id="help-filter", compact=True)
+                yield Filter(placeholder=say("choose.filter"), id="help-filter", compact=True)
             with VerticalScroll(id="help-keys", can_focus=False):
                 yield Static(id="help-rows", markup=False)
             yield Hints(say("help.close"))
@@ -99,8 +97,8 @@ class HelpScreen(ModalScreen[None]):
         keys = self.query_one("#help-keys")
         width = keys.content_region.width - keys.styles.scrollbar_size_vertical  # it covers the words
         kept = [filtered(section, needle) for section in self._sections]
-        rows = columns([section for section in kept if section.rows], width)
-        self.query_one("#help-rows", Static).update(rows or Content.styled(say("help.nothing"), MUTED))
+        rows = help_text([section for section in kept if section.rows], width)
+        self.query_one("#help-rows", Static).update(rows or Content.styled(say("find.none"), MUTED))
         if not needle:  # while something is typed the dialog keeps its size
             most = max(1, self.size.height * MOST_PER_CENT // 100 - CHROME_ROWS)
             self.query_one("#help-keys").styles.height = min(most, rows.plain.count("\n") + 1)
@@ -121,38 +119,21 @@ def filtered(section: Section, needle: str) -> Section:
     return Section(section.title, tuple(row for row in section.rows if row.has(needle)))
 
 
-def columns(sections: Sequence[Section], width: int) -> Content:
-    """Return the sections as lines of at most ``width`` cells, in one or two columns."""
-    if width < TWO_COLUMNS_CELLS or len(sections) < 2:
-        return Content("\n").join(_lines(sections, width))
-    room = (width - COLUMN_GAP) // 2
-    heights = [len(_lines([section], room)) for section in sections]
-    split = min(range(1, len(sections)), key=lambda at: max(sum(heights[:at]), sum(heights[at:])))
-    left, right = _lines(sections[:split], room), _lines(sections[split:], room)
-    blank = Content("")
-    left += [blank] * (len(right) - len(left))
-    right += [blank] * (len(left) - len(right))
-    pairs = zip(left, right, strict=True)
-    return Content("\n").join(
-        Content.assemble(one.pad_right(room + COLUMN_GAP - one.cell_length), other) for one, other in pairs
-    )
-
-
-def _lines(sections: Sequence[Section], width: int) -> list[Content]:
-    """Return a title, the rows and an empty line for each section; keys are in one column."""
+def help_text(sections: Sequence[Section], width: int) -> Content:
+    """Return the sections as lines of at most ``width`` cells; keys are in one column."""
     keys = [cell_len(row.keys) for section in sections for row in section.rows]
     keys_width = min(max(keys, default=0), KEYS_CELLS, max(1, width // 2))
-    lines: list[Content] = []
+    shown: list[Content] = []
     for section in sections:
         shared = _shared_reason(section)
         title = say("help.cannot", what=section.title, reason=shared) if shared else section.title
         heading = Content.assemble((section.title, HEADING), (title[len(section.title) :], MUTED))
-        lines += heading.wrap(max(1, width))
+        shown += heading.wrap(max(1, width))
         for row in section.rows:
             room = max(1, width - keys_width - KEYS_GAP)
-            lines += _row(row, keys_width, room, says_why=not shared)
-        lines.append(Content(""))
-    return lines[:-1]
+            shown += _row(row, keys_width, room, says_why=not shared)
+        shown.append(Content(""))
+    return Content("\n").join(shown[:-1])
 
 
 def _shared_reason(section: Section) -> str:

@@ -39,10 +39,9 @@ class LineAndList(VerticalGroup):
     class Taken(Message):
         """Posted when the row ``at`` was taken, or ``None``: ``enter`` was pressed and no row is marked."""
 
-        def __init__(self, at: int | None, *, is_clicked: bool) -> None:
+        def __init__(self, at: int | None) -> None:
             super().__init__()
             self.at = at
-            self.is_clicked = is_clicked
 
     def __init__(self, line: Line, note: str, *, note_first: bool) -> None:
         """``note`` is shown until another text is, above the list or below it."""
@@ -62,11 +61,6 @@ class LineAndList(VerticalGroup):
     def typed(self) -> str:
         return self.line.value.strip()
 
-    @property
-    def marked(self) -> int | None:
-        """The index of the marked row, if one is marked."""
-        return self._listed.highlighted
-
     def show(self, rows: Sequence[Content | RenderableType], marked: int | None) -> None:
         """List these rows, one of them marked."""
         self._listed.clear_options()
@@ -75,11 +69,11 @@ class LineAndList(VerticalGroup):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Taken(self._listed.highlighted, is_clicked=False))
+        self.post_message(self.Taken(self._listed.highlighted))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Taken(event.option_index, is_clicked=True))
+        self.post_message(self.Taken(event.option_index))
 
     def move(self, step: int) -> None:
         if self._listed.option_count:

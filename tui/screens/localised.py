@@ -24,7 +24,7 @@ PLACE: Final = "\ufffc"  # for what is quoted
 DEEPEST: Final = 3  # sentences within sentences
 MOST_SENTENCES: Final = 8  # of a line; what follows them is read as one
 MOST_CHARACTERS: Final = 2000  # of a text that is ours
-KEPT_TEXTS: Final = 256
+KEPT_TEXTS: Final = 256  # and as many of their sentences
 _BETWEEN: Final = re.compile(r"[:.] ")  # two sentences, or a title and its detail
 JOINED: Final = {": ": "between.detail", ". ": "between.sentences"}
 _NAMES: Final = re.compile(r"[^\s,]+(?:, [^\s,]+)+")  # one word each: in a sentence of others the comma stays
@@ -61,11 +61,10 @@ def _sentences(error: AgentTuiError) -> str:
 @lru_cache(maxsize=KEPT_TEXTS)
 def _localised(words: str, language: str) -> str:
     """Return ``words`` in the current ``language``, which decides whether an earlier result can be used."""
-    known: dict[tuple[str, int], Translation] = {}
     lines = []
     for line in words.split("\n"):
         ours, quotes, quoted = line.partition(QUOTES)  # the words of a server: nothing in them is ours
-        told = _told(f"{ours}{quotes}{PLACE}" if quotes else line, DEEPEST, known).text
+        told = _told(f"{ours}{quotes}{PLACE}" if quotes else line, DEEPEST, language).text
         lines.append(told.replace(PLACE, quoted))
     return "\n".join(lines)
 
@@ -78,7 +77,7 @@ def parts_of(pattern: str) -> Parts:
     return tuple(zip(literals, [*names, ""], strict=True))
 
 
-def _told(text: str, deep: int, known: dict[tuple[str, int], Translation]) -> Translation:
+def _told(text: str, deep: int, language: str) -> Translation:
     """Return a text split into sentences so that as much as possible is known; short sentences first."""
     between = [match.span() for match in _BETWEEN.finditer(text)][: MOST_SENTENCES - 1]
     begins = [0, *(end for _, end in between)]
@@ -87,7 +86,7 @@ def _told(text: str, deep: int, known: dict[tuple[str, int], Translation]) -> Tr
     rests = [best] * (len(begins) + 1)  # of the text from each beginning on
     for first in range(len(begins) - 1, -1, -1):
         for last in range(first, len(ends)):
-            sentence = _sentence(text[begins[first] : ends[last]], deep, known)
+            sentence = _sentence(text[begins[first] : ends[last]], deep, language)
             joined = text[ends[last] : ends[last] + 2] if last + 1 < len(ends) else ""
             rest = rests[last + 1]
             if joined and (sentence.known or rest.begins):  # between foreign words it stays as it came
@@ -102,36 +101,35 @@ def _told(text: str, deep: int, known: dict[tuple[str, int], Translation]) -> Tr
     return best
 
 
-def _sentence(text: str, deep: int, known: dict[tuple[str, int], Translation]) -> Translation:
+@lru_cache(maxsize=KEPT_TEXTS)
+def _sentence(text: str, deep: int, language: str) -> Translation:
     """Return a text that is one of ours as a whole, or its pattern with the most known characters."""
-    if (text, deep) not in known:
-        if (words := text.strip()) not in ("", text):  # a value may begin or end with a space
-            before, after = text.split(words, 1)
-            told = _sentence(words, deep, known)
-            if told.text.startswith(WIDE):
-                before = ""
-            return Translation(f"{before}{told.text}{after}", told.known)
-        said = translated(BELOW, text)
-        if said == text and (whole := translated(BELOW, f"{text}.")) != f"{text}.":
-            said = whole.rstrip(".。")  # another sentence follows, of which the split took its full stop
-        best = Translation(said, len(text) if said != text else 0)
-        if deep and not best.known:
-            for pattern, parts in _patterns():
-                if (values := _values(text, parts)) is not None:
-                    told = _filled(pattern, parts, values, deep - 1, known)
-                    best = told if told.known > best.known else best
-        known[text, deep] = best
-    return known[text, deep]
+    if (words := text.strip()) not in ("", text):  # a value may begin or end with a space
+        before, after = text.split(words, 1)
+        told = _sentence(words, deep, language)
+        if told.text.startswith(WIDE):
+            before = ""
+        return Translation(f"{before}{told.text}{after}", told.known)
+    said = translated(BELOW, text)
+    if said == text and (whole := translated(BELOW, f"{text}.")) != f"{text}.":
+        said = whole.rstrip(".。")  # another sentence follows, of which the split took its full stop
+    best = Translation(said, len(text) if said != text else 0)
+    if deep and not best.known:
+        for pattern, parts in _patterns():
+            if (values := _values(text, parts)) is not None:
+                told = _filled(pattern, parts, values, deep - 1, language)
+                best = told if told.known > best.known else best
+    return best
 
 
-def _filled(
-    pattern: str, parts: Parts, values: dict[str, str], deep: int, known: dict[tuple[str, int], Translation]
-) -> Translation:
+def _filled(pattern: str, parts: Parts, values: dict[str, str], deep: int, language: str) -> Translation:
     fields, before = {}, ""
     for literal, name in parts[:-1]:
         before += literal
         is_typed = before.endswith(AS_TYPED)
-        fields[name] = Translation(values[name], 0) if is_typed else _listed(_told(values[name], deep, known))
+        fields[name] = (
+            Translation(values[name], 0) if is_typed else _listed(_told(values[name], deep, language))
+        )
         before += values[name]
     count = sum(len(literal) for literal, _ in parts) + sum(field.known for field in fields.values())
     said = parts_of(translated(BELOW, pattern))

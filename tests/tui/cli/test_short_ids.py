@@ -117,7 +117,7 @@ def test_the_filter_of_rooms_finds_the_words_that_a_row_shows(words: str, found:
     ]
     listing = Listing(ROOMS, rooms)
     listing.arrange(needle=words)
-    assert {listing[at].item.id for at in range(len(listing))} == set(found)
+    assert {listing[at].id for at in range(len(listing))} == set(found)
 
 
 def test_the_filter_of_chats_finds_the_words_that_a_row_shows() -> None:
@@ -129,4 +129,4 @@ def test_the_filter_of_chats_finds_the_words_that_a_row_shows() -> None:
     listing = Listing(CHATS, chats)
     for words, found in (("answering", "a"), ("stopped by you", "b"), ("needle", "c"), ("untitled", "c")):
         listing.arrange(needle=words)
-        assert [listing[at].item.id for at in range(len(listing))] == [found], words
+        assert [listing[at].id for at in range(len(listing))] == [found], words

@@ -8,7 +8,7 @@ from textual.widgets import TextArea
 
 from tests.tui.rooms_listed import listed, room
 from tui.forms.new_room import NewRoomScreen
-from tui.keys.layout import LATIN, in_the_other_layout
+from tui.keys.layout import LATIN
 
 
 async def test_a_russian_letter_is_the_key_in_its_place_unless_it_is_written(tmp_path: Path) -> None:
@@ -20,11 +20,6 @@ async def test_a_russian_letter_is_the_key_in_its_place_unless_it_is_written(tmp
         assert isinstance(seen.app.screen, NewRoomScreen)
         await seen.press("т", "о")
         assert seen.app.screen.query_one("#task", TextArea).text == "то"
-
-
-def test_what_was_typed_in_the_wrong_layout_is_read_in_the_other() -> None:
-    assert in_the_other_layout("gfepf") == "пауза"
-    assert in_the_other_layout("зфгыу") == "pause"
 
 
 def test_every_letter_has_its_place() -> None:

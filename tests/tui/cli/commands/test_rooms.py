@@ -25,7 +25,7 @@ def test_rooms_are_listed_in_the_order_of_the_screen(tmp_path: Path) -> None:
         server.on("GET", "/api/rooms", answers_json({"rooms": [room_fields(one) for one in rooms]}))
         done = Home(tmp_path, own_environ(tmp_path)).main("rooms", "list", "--url", server.url)
     on_screen = Listing(ROOMS, rooms)
-    names = [on_screen[at].item.name for at in range(len(on_screen))]
+    names = [on_screen[at].name for at in range(len(on_screen))]
     assert names == ["runs", "begins", "idles", "waits"]
     rows = done.stdout.splitlines()[1:]
     assert [row.split()[1] for row in rows] == names
