@@ -108,7 +108,7 @@ def show(*, moves: bool) -> None:
             self.theme = "dark"
             source = Here(moves=moves)
             link = ChatLink(Server("http://127.0.0.1:9"))  # is never asked: the session keeps no log
-            screen = VoiceScreen(source, link, VoiceRequest(), self.clock, open_voice=print)  # type: ignore[arg-type]
+            screen = VoiceScreen(source, link, VoiceRequest(), self.clock)  # type: ignore[arg-type]
             self.push_screen(screen)
             self.set_timer(2.0, self.begin)
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from textual.content import Content
 
 from agent_tui.config.presets import LOOPBACK, PRESETS, Preset
-from tui.forms.setup_kept import configured
+from tui.forms.kept_providers import configured
 from tui.live.key_hints import say_keys
 from tui.screens.words import count, say, say_count
 
@@ -62,8 +62,8 @@ async def find(config: Path, presets: Iterable[Preset] = tuple(PRESETS.values())
 
 def _new(found: list[FoundModels], config: Path) -> list[FoundModels]:
     kept = configured(config).values()
-    addresses = {_place(one.url or one.address) for one in kept}
-    variables = {one.variable for one in kept if one.variable}
+    addresses = {_place(one.base_url) for one in kept}
+    variables = {one.api_key_env for one in kept if one.api_key_env}
     return [
         one
         for one in found

@@ -242,9 +242,7 @@ class Places:
     def open_voice(self, request: VoiceRequest) -> None:
         """Join a voice room; an open one is left first."""
         app = self._app
-        screen = VoiceScreen(
-            VoiceOpening(self._request.source), self.chat_link, request, app.clock, open_voice=self.open_voice
-        )
+        screen = VoiceScreen(VoiceOpening(self._request.source), self.chat_link, request, app.clock)
         screen.key_now = partial(self.keymap.now, "voice")
         if isinstance(app.screen, VoiceScreen):
             self._run("voice", self.leave_voice(screen))

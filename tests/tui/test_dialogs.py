@@ -9,8 +9,8 @@ from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened
 from tests.tui.rooms_listed import listed, room
 from tui.forms.fields import Line
 from tui.forms.new_room import NewRoomScreen
+from tui.forms.settings import SettingsScreen
 from tui.room.screen import RoomScreen
-from tui.room.settings import SettingsScreen
 from tui.screens.dialog import QuestionScreen
 
 

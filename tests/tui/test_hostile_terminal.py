@@ -95,9 +95,9 @@ def look_around(view: Terminal) -> None:
     view.wait_for("tab next")
     view.send("\x1b[F")  # end: the code is there
     view.send("z")
-    view.wait_for("zoomed")
+    view.wait_for("z back")
     view.send("z")
-    view.wait_for(lambda text: "zoomed" not in text and "│ py" in text)  # laid out anew, down to its end
+    view.wait_for(lambda text: "z back" not in text and "│ py" in text)  # laid out anew, down to its end
     view.send("Y")
     view.wait_for("copied")
     view.resize(120, 40)

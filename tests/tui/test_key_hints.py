@@ -12,9 +12,9 @@ from tests.tui.programs import PROGRAM, home_at
 from tests.tui.whole_app import Seen, opened_app
 from tui.forms.fields import Choice, Line
 from tui.forms.new_room import NewRoomScreen
+from tui.forms.settings import SettingsScreen
 from tui.keys.actions import offers
 from tui.live.key_hints import Hints, key_of, keys_of, with_keys
-from tui.room.settings import SettingsScreen
 from tui.screens.choose import ChooseScreen
 from tui.screens.dialog import Dialog, QuestionScreen, QuitScreen
 from tui.screens.help import HelpScreen
@@ -139,7 +139,7 @@ async def test_where_a_question_mark_is_text_only_f1_opens_the_help(tmp_path: Pa
         await seen.press("e", "question_mark")
         form = seen.app.screen
         assert isinstance(form, SettingsScreen)
-        assert form.query_one("#max_rounds", Line).value == "3?"
+        assert form.query_one("#name", Line).value.endswith("?")
         await seen.press("f1")
         assert isinstance(seen.app.screen, HelpScreen)
 

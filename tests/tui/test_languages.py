@@ -241,7 +241,6 @@ async def test_eighty_columns_have_the_round_over_the_timeline_and_what_was_used
         await screen.send(loaded(status="running", current_round=2, task=task, tokens=1_284, cost=2.5), LIVE)
         rows = (await screen.press("t")).splitlines()
     assert say("room.round", round=2, most=3) in rows[0]
-    assert say("room.timeline") in rows[0]
     assert say_count("used.tokens", 1_284).replace("\xa0", " ") in rows[-1]
 
 

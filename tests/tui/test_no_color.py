@@ -28,7 +28,7 @@ def look_around(view: Terminal) -> None:
     view.send("p")
     view.wait_for("paused by you")
     view.send("z")
-    view.wait_for("zoomed")
+    view.wait_for("z back")
     view.send("t")
     view.wait_for(lambda text: " · round 1" in text)  # of whoever spoke last
     view.send("?")

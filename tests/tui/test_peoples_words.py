@@ -10,7 +10,7 @@ from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.widgets.apps import Hand, running
-from tui.room.panes import PaneFeed
+from tui.room.feed import RoomFeed
 from widgets.transcript.transcript import Transcript
 
 MIKA, ADA, WANG = AGENTS
@@ -109,11 +109,11 @@ async def test_a_chunk_costs_no_look_at_what_people_said() -> None:
     state.apply(start("now", MIKA))
     state.turns = Turns(state.turns)  # type: ignore[assignment]  # a dict that counts
     transcript = Counting(clock=Hand().clock())
-    feed = PaneFeed(transcript, state)
+    feed = RoomFeed(transcript, state, "a")
     async with running(transcript, (40, 8)):
         for _ in range(100):
             state.apply(ev.TextAdded("now", "word "))
-            feed.take(state.agents["a"], [state.turns["now"]])
+            feed.take([state.turns["now"]])
         assert (Counting.told, Turns.looks) == (2, 1)
 
 

@@ -165,30 +165,6 @@ async def test_a_whisper_is_one_in_whatever_case_and_before_a_comma() -> None:
         assert said(screen) == ["next to a psst"]
 
 
-@pytest.mark.parametrize(
-    ("written", "note"),
-    [
-        ("@Adda psst", "nobody is called Adda – enter sends it to everyone"),
-        ("@Adda\npsst", "nobody is called Adda – enter sends it to everyone"),
-        ("@Mika", "write a message after the name – enter sends this to everyone"),
-    ],
-)
-async def test_what_begins_with_an_at_goes_to_everyone_only_at_the_second_enter(
-    written: str, note: str
-) -> None:
-    async with opened() as screen:
-        await screen.send(running(), LIVE)
-        await screen.press("i")
-        line(screen).put(written)
-        assert f"not sent: {note}" in await screen.press("enter")
-        assert said(screen) == []
-        assert note not in await screen.press("enter")
-        assert said(screen) == [f"next {written}"]
-        line(screen).put(written)  # another message, as doubtful as the first
-        await screen.press("enter")
-        assert len(said(screen)) == 1
-
-
 async def test_a_name_with_a_line_break_behind_it_that_nobody_has_is_noted_while_it_is_written() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)
@@ -207,23 +183,8 @@ async def test_an_agent_that_left_cannot_be_whispered_to_and_what_waits_for_it_s
         screen.link.calls.changed = ev.RoomInfo("r", agents=here, status="running", queue=(waits,))
         text = await screen.press("down", "d", "ctrl+s")
         assert "queued for the next turn: to an agent that left (nobody will read it): psst (1)" in text
-        told = [told.message for told in screen.app._notifications]
-        assert any("a queued whisper is for an agent that left" in message for message in told)
         assert "Ada" not in (await screen.press("i", "@")).partition("whisper: only")[2]
         assert "to an agent that left (nobody will read it): psst" in await screen.press("escape", "u")
-
-
-async def test_an_agent_that_left_is_not_said_to_be_unknown() -> None:
-    async with opened((120, 30)) as screen:
-        spoke = start("1", AGENTS[1]), ev.TurnEnded("1", "Hm", 1, "b")
-        await screen.send(running(), LIVE, *spoke)
-        await screen.send(ev.RoomChanged(ev.RoomInfo("r", agents=(AGENTS[0], AGENTS[2]), status="running")))
-        assert "Ada has left the room: everyone will read this" in await screen.press("i", *"@ada, psst")
-        text = await screen.press("enter")
-        assert "not sent: Ada has left the room – enter sends it to everyone" in text
-        assert said(screen) == []
-        await screen.press("enter")
-        assert said(screen) == ["next @ada, psst"]
 
 
 async def test_a_command_is_done_and_not_said() -> None:
@@ -332,7 +293,6 @@ async def test_words_after_the_last_turn_are_said_to_have_no_answer() -> None:
         await screen.send(running(), LIVE, start("1", AGENTS[0]), ev.TurnEnded("1", "All", 1, "a"))
         late = ev.Message("late", "r", "user", "Wait", "Wait", "", "", 0, 1, "t")
         await screen.send(ev.MessageStored(late), ev.RunCompleted("r", 3))
-        assert any("nobody will answer" in told.message for told in screen.app._notifications)
         assert "done – the last message has no answer" in await screen.text()
 
 
@@ -348,17 +308,11 @@ async def test_what_waits_can_be_changed_and_taken_back() -> None:
         assert "\x1b" not in text
         text = await screen.press("down", "enter", *"!", "enter")
         assert "to Ada: second!" in text
-        text = await screen.press("t", *"everyo", "enter")
-        assert "to Ada" not in text
-        text = await screen.press("t", *"老", "enter")
-        assert "to 老王: second!" in text
         text = await screen.press("d")
         assert "second" not in text
         await screen.press("escape")
         assert [call for call, _ in screen.link.calls.asked] == [
             "change_queued q2 {'content': 'second!'}",
-            "change_queued q2 {'to': ''}",
-            "change_queued q2 {'to': 'c'}",
             "drop_queued q2",
         ]
 
@@ -386,8 +340,8 @@ async def test_a_name_rounds_and_agents_that_another_program_changed_are_shown_a
         assert "What I say." in text
 
 
-@pytest.mark.parametrize(("status", "why"), [(404, "already discarded"), (409, "already sent")])
-async def test_what_waits_no_more_leaves_the_list_and_says_why(status: int, why: str) -> None:
+@pytest.mark.parametrize("status", [404, 409])
+async def test_what_waits_no_more_leaves_the_list_and_says_so(status: int) -> None:
     waits = ev.QueuedMessage("q1", "first"), ev.QueuedMessage("q2", "second")
     async with opened() as screen:
         calls = screen.link.calls
@@ -396,7 +350,7 @@ async def test_what_waits_no_more_leaves_the_list_and_says_why(status: int, why:
         calls.waiting, calls.queued_refused = [waits[1]], Refused("There is no such message", status=status)
         text = await screen.press("d")
         assert "first" not in text
-        assert why in text
+        assert "already sent or discarded" in text
         assert "no such message" not in text
 
 

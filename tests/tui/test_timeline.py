@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from textual.events import AppBlur
 
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
-from tests.widgets.apps import Hand, running
-from tui.room.timeline import TimelineFeed
+from tests.widgets.apps import Hand
+from tui.room.feed import RoomFeed
 from widgets.transcript.transcript import Transcript
 
 MIKA, ADA, WANG = AGENTS
@@ -49,24 +47,10 @@ async def test_turns_stand_in_the_order_of_their_start_and_grow_in_place() -> No
             ev.TextAdded("1", "Ada began"),
         )
         text = await screen.press("t")
-        assert "timeline · t back" in text
+        assert "t back" in text
         assert in_order(text, "Ada · round 1", "Ada began", "Mika · round 1", "Mika is first to speak")
         text = await screen.send(ev.TextAdded("1", " and goes on"), ev.TurnEnded("2", "", 1, "a", "pause"))
         assert in_order(text, "Ada began and goes on", "Mika is first to speak", "┄ cut at the pause")
-
-
-async def test_a_round_begins_below_a_rule() -> None:
-    async with opened() as screen:
-        await screen.send(loaded(status="running", current_round=1), LIVE, start("1", ADA))
-        await screen.send(ev.TextAdded("1", "Before"), ev.TurnEnded("1", "Before", 1, "b"))
-        await screen.press("t")
-        text = await screen.send(ev.RoundStarted(2, 3), start("2", ADA, 2), ev.TextAdded("2", "After"))
-        assert in_order(text, "Before", "─────", "Ada · round 2", "After")
-        assert in_order(text[text.index("round 2") :], "After")
-        between = text[text.index("Ada · round 1") : text.index("Say something")]
-        assert (
-            between.count("─" * 40) == 2 + 3
-        )  # one row of a hundred and more cells, and that of the composer
 
 
 async def test_what_a_person_said_stands_there_too() -> None:
@@ -118,18 +102,6 @@ async def test_what_one_reads_is_kept_from_the_panes_to_the_timeline_and_back() 
         assert "The end is followed." in await screen.text()
 
 
-async def test_the_choice_between_panes_and_timeline_is_kept_for_the_room() -> None:
-    async with opened() as screen:
-        calls, info = screen.link.calls, loaded().room
-        await screen.send(loaded(), LIVE)
-        calls.room = replace(info, view="timeline")
-        await screen.press("t")
-        await screen.until(lambda: calls.asked == [("change {'view': 'timeline'}", "r")])
-        calls.room = replace(info, view="panes")
-        await screen.press("escape")
-        await screen.until(lambda: calls.asked[1:] == [("change {'view': 'panes'}", "r")])
-
-
 async def test_a_room_that_ends_rings_once_where_the_terminal_is_elsewhere() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running"), LIVE, ev.RunCompleted("r", 3))
@@ -137,35 +109,6 @@ async def test_a_room_that_ends_rings_once_where_the_terminal_is_elsewhere() -> 
         screen.app.post_message(AppBlur())
         await screen.send(ev.RunStarted("r", ""), ev.RunCompleted("r", 3))
         assert screen.app.rung == 1
-
-
-async def test_a_turn_is_found_by_its_number_although_rules_stand_between() -> None:
-    transcript = Transcript(clock=Hand().clock())
-    state = ConversationState(ev.RoomInfo("r"))
-    state.apply(room(*(stored(n, AGENTS[n % 3], f"Turn {n}", n // 3 + 1) for n in range(12))))
-    feed = TimelineFeed(transcript, state)
-    async with running(transcript, (40, 8)):
-        feed.take(())
-        assert feed.turn_count == 12
-        assert transcript.reader.message_count == 15
-        for number in range(1, 13):
-            transcript.reader.go_to_message(feed.place_of(number))
-            assert transcript.reader.message_text() == f"Turn {number - 1}"
-
-
-async def test_the_rules_between_rounds_are_stepped_over_and_not_copied() -> None:
-    transcript = Transcript(clock=Hand().clock())
-    state = ConversationState(ev.RoomInfo("r"))
-    state.apply(room(*(stored(n, ADA, f"Turn {n}", n) for n in (1, 2, 3))))
-    async with running(transcript, (40, 30)):
-        TimelineFeed(transcript, state).take(())
-        reader, seen = transcript.reader, []
-        for step in (-1, -1, -1, 1, 1, 1):
-            reader.step_message(step)
-            seen.append(reader.message_text())
-        assert seen == ["Turn 2", "Turn 1", "Turn 1", "Turn 2", "Turn 3", "Turn 3"]
-        reader.choose(3)  # with a click on the second rule
-        assert reader.message_text() == "Turn 2"
 
 
 async def test_a_chunk_is_given_once_and_costs_no_look_at_other_turns() -> None:
@@ -179,7 +122,7 @@ async def test_a_chunk_is_given_once_and_costs_no_look_at_other_turns() -> None:
     transcript = Counting(clock=Hand().clock())
     state = ConversationState(ev.RoomInfo("r"))
     state.apply(room(*(stored(n, ADA, "x") for n in range(50)), status="running"))
-    feed = TimelineFeed(transcript, state)
+    feed = RoomFeed(transcript, state)
     feed.take(())
     state.apply(start("now", MIKA))
     before = Counting.added
@@ -223,13 +166,11 @@ async def test_a_sequential_room_opens_in_the_timeline_with_a_line_for_each_agen
         )
         assert "Ada · round 1" in text
         assert text.count("Ada began") == 1
-        assert "timeline ·" not in text
         strip = [row for row in text.splitlines() if "Mika" in row and "Ada" in row]
         assert len(strip) == 1
         assert "t panes" in text
-        text = await screen.press("t")
-        assert "panes · t back" in text
-        assert "panes · t back" not in await screen.press("escape")
+        assert "t back" in await screen.press("t")
+        assert "t back" not in await screen.press("escape")
         assert screen.app.room.is_current
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tui.model.events import ConversationChanged, ConversationInfo
 from agent_tui.model.inert import inert_line
@@ -11,7 +11,7 @@ from tui.chat.asking import Asking
 from tui.chat.first import NEW
 from tui.chat.models import pick_model, use_model
 from tui.chat.open_chat import OpenChat
-from tui.forms.chat import ConversationForm
+from tui.forms.chat import chat_settings
 from tui.lists.chats_texts import sign
 from tui.lists.order import ago
 from tui.live.changes import ChangesScreen
@@ -99,10 +99,10 @@ class ChatCommands:
     # --- settings --------------------------------------------------------------------------------------
 
     def open_settings(self) -> None:
-        def take(info: ConversationInfo) -> None:
-            self._host.run("settings", self._chat.take(ConversationChanged(info)))
+        async def change(**changed: Any) -> None:
+            await self._chat.take(ConversationChanged(await self._chat.change(**changed)))
 
-        self._host.open(ConversationForm(self._info, self._chat.link, self._chat.change, take))
+        self._host.open(chat_settings(self._info, self._chat.link, change))
 
     async def _set_model(self, name: str) -> None:
         if name:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.settings import settings_of
-from tui.forms.fields import Field, Line, Picking, shown_color
+from tui.forms.fields import Field, Line
 from tui.forms.form import Form
-from tui.forms.model_fields import ModelFields, pick_for
+from tui.forms.model_fields import ModelFields
 from tui.link import RoomLink
-from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
-from widgets.color import PALETTE, PALETTE_ON_LIGHT, is_color
+from widgets.color import is_color
 from widgets.composer import Composer
 
-# The fields of the form, and the agent's settings.
-_FIELDS: Final = {setting.called: setting.name for setting in settings_of(AgentInfo).values()}
+_SETTINGS: Final = settings_of(AgentInfo)
+
+
+def _color(text: str) -> str:
+    if text and not is_color(text):
+        raise ValueError(say("agent_form.no_color"))
+    return text
 
 
 class AgentFormScreen(Dialog[AgentInfo | None]):
@@ -35,50 +38,31 @@ class AgentFormScreen(Dialog[AgentInfo | None]):
         Binding("escape", "back", "Back without saving", id="agent_form.back", priority=True),
     ]
 
-    def __init__(self, agent: AgentInfo, link: RoomLink, first: str = "") -> None:
-        """``first`` is the field that has the focus at first, the name if it is empty."""
+    def __init__(self, agent: AgentInfo, link: RoomLink) -> None:
         super().__init__()
         self._agent = agent
-        self._first = first
-        prompt = Composer(id="prompt", may_be_empty=True)
-        color = Picking(agent.color, placeholder=say("agent_form.color.default"), id="color")
+        prompt, instructions = Composer(id="prompt", may_be_empty=True), agent.system_prompt
+        color = Line(agent.color, placeholder=say("agent_form.color.default"), id="color")
         self._form = Form(
-            Field("name", say("agent_form.name"), Line(agent.name, id="name")),
-            Field("prompt", say("agent_form.prompt"), prompt, text=agent.system_prompt),
+            Field("name", say("agent_form.name"), Line(agent.name, id="name"), _SETTINGS["name"]),
+            Field("prompt", say("agent_form.prompt"), prompt, _SETTINGS["system_prompt"], text=instructions),
             ModelFields(link, agent.provider_id, agent.model),
-            Field("color", say("agent_form.color"), color),
+            Field("color", say("agent_form.color"), color, _SETTINGS["color"], read=_color),
         )
 
     def compose(self) -> ComposeResult:
         yield framed(say("agent_form.title"), self._form, hint=say("agent_form.hint"), classes="form")
 
-    def on_mount(self) -> None:
-        if self._first:
-            self._form.field(self._first).inner.focus()
-
-    def on_picking_asked(self, event: Picking.Asked) -> None:
-        event.stop()
-        own = PALETTE if self.app.current_theme.dark else PALETTE_ON_LIGHT
-        colors = [Candidate("", say("agent_form.color.default")), *(Candidate(one, one, one) for one in own)]
-        pick_for(event.line, ChooseScreen(say("agent_form.colors"), colors, event.line.value))
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        if event.input.id == "color":
-            event.input.styles.color = shown_color(self, event.value.strip()) or None
-
     def action_save(self) -> None:
-        agent: dict[str, Any] = {name: self._kept(field, name) for field, name in _FIELDS.items()}
-        if not agent["name"]:
-            self._form.complain({"name": say("agent_form.no_name")})
-        elif agent["color"] not in ("", self._agent.color) and not is_color(agent["color"]):
-            self._form.complain({"color": say("agent_form.no_color")})
+        """Close with the agent; a field that was not changed keeps what the server sent, safe or not."""
+        changed = self._form.changes()
+        if changed is None:
+            return
+        agent = replace(self._agent, **changed)
+        if agent.name:
+            self.dismiss(agent)
         else:
-            self.dismiss(replace(self._agent, **agent))
-
-    def _kept(self, field: str, name: str) -> str:
-        """Return the value of a field; one that was not changed keeps what the server sent, safe or not."""
-        shown = self._form.field(field)
-        return shown.value.strip() if shown.is_changed else str(getattr(self._agent, name))
+            self._form.complain({"name": say("agent_form.no_name")})
 
     def action_back(self) -> None:
         """Close without a result; ask first if something was changed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from textual import events, on
@@ -127,18 +127,6 @@ class Choice(Static, can_focus=True):
         self._tell()
         self.post_message(self.Changed(self))
 
-    def on_key(self, event: events.Key) -> None:
-        """Go to the next option that begins with the typed letter."""
-        letter = (event.character or "").casefold() if event.is_printable else ""
-        at = [value for value, _ in self._options].index(self.value)
-        following = [*range(at + 1, len(self._options)), *range(at)]
-        fits = (
-            one for one in following if letter.strip() and self._options[one][1].casefold().startswith(letter)
-        )
-        if (there := next(fits, None)) is not None:
-            event.stop()
-            self.action_turn(there - at)
-
     def choose(self, value: str) -> None:
         """Choose an option without posting ``Changed``."""
         self.value = value
@@ -223,11 +211,17 @@ class Picks(Marking):
 
 
 class FormPart(VerticalGroup):
-    """A part of a form that knows whether a person changed it."""
+    """A part of a form that knows what a person changed in it."""
+
+    about: str  # its name
 
     @property
     def is_changed(self) -> bool:
         """Whether closing the form would lose something."""
+        raise NotImplementedError
+
+    def changes(self) -> dict[str, Any]:
+        """Return the changed settings by their names on the wire; raises ``ValueError`` with a sentence."""
         raise NotImplementedError
 
 
@@ -242,14 +236,18 @@ class Field(FormPart):
         setting: Setting | None = None,
         *,
         text: str = "",
+        read: Callable[[str], Any] = str,
     ) -> None:
-        """``text`` is shown in a ``Composer``; other widgets have an initial value of their own."""
+        """``text`` is shown in a ``Composer``; other widgets have a value of their own. ``read`` makes
+        the setting's value of what was typed, or raises ``ValueError`` with a sentence.
+        """
         super().__init__(id=f"field-{name}")
         self.setting = setting
         self.about = name
         self.before = ""  # its value before a person changed it
         self.label = label
         self._text = text
+        self._read = read
         self.inner = inner
         self._complaint = Static("", classes="complaint", markup=False)
 
@@ -270,6 +268,9 @@ class Field(FormPart):
         """Whether the value is not the initial one, ignoring blanks around it."""
         return self.value.strip() != self.before.strip()
 
+    def changes(self) -> dict[str, Any]:
+        return {self.setting.name: self._read(self.value.strip())} if self.setting is not None else {}
+
     def begin(self, value: str) -> None:
         """Set the initial value."""
         if isinstance(self.inner, Line):
@@ -286,23 +287,11 @@ class Field(FormPart):
         """Show a problem; "" for none."""
         self._complaint.update(inert_line(text, MAX_LINE_CHARACTERS))
         self._complaint.set_class(bool(text), "-open")
-        self._complaint.set_class(False, "-remark")
 
     @on(Input.Changed)
     @on(TextArea.Changed)
     @on(Choice.Changed)
     @on(Picks.Changed)
     def forget_complaint(self) -> None:
-        """Remove the problem, since the value is being changed; a remark stays."""
-        if not self._complaint.has_class("-remark"):
-            self.complain("")
-
-    def remark(self, text: str) -> None:
-        """Show a remark below the field, which is not a problem; "" for none."""
-        self.complain(text)
-        self._complaint.set_class(bool(text), "-remark")
-
-    def withhold(self, reason: str) -> None:
-        """Make the field unusable, and say why."""
-        self.inner.disabled = True
-        self.remark(reason)
+        """Remove the problem, since the value is being changed."""
+        self.complain("")

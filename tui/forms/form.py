@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from textual.containers import VerticalScroll
-from textual.events import DescendantFocus
-from textual.geometry import Region
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, Static
 
 from tui.forms.fields import Field, FormPart, wrong
 from tui.screens.dialog import ask_first
@@ -42,6 +39,19 @@ class Form(VerticalScroll, can_focus=False):
         """Whether closing the form would lose something."""
         return any(part.is_changed for part in self.query(FormPart))
 
+    def changes(self) -> dict[str, Any] | None:
+        """Return what was changed, by the names on the wire; ``None`` if something is wrong: it is shown."""
+        changed: dict[str, Any] = {}
+        problems: dict[str, str] = {}
+        for part in self.query(FormPart):
+            if part.is_changed:
+                try:
+                    changed |= part.changes()
+                except ValueError as error:
+                    problems[part.about] = str(error)
+        self.complain(problems)
+        return None if problems else changed
+
     async def on_input_submitted(self, event: Input.Submitted) -> None:
         """Run the screen's ``action_save``."""
         event.stop()
@@ -52,54 +62,17 @@ class Form(VerticalScroll, can_focus=False):
         event.stop()
         await self.screen.run_action("save")
 
-    # --- lists in it ---------------------------------------------------------------------------------------
-
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Scroll to the row: a list in a form is as long as it is."""
-        event.stop()
-        self.call_after_refresh(self._show_row, event.option_list)
-
-    def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Scroll to the row of a list that gets the focus."""
-        if isinstance(event.widget, OptionList):
-            self.call_after_refresh(self._show_row, event.widget)
-
-    async def _show_row(self, listed: OptionList) -> None:
-        if listed.has_focus and listed.highlighted is not None:
-            await self.stop_animation("scroll_y")  # to the whole list, since it got the focus
-            top = listed.content_region.offset - self.content_region.offset + self.scroll_offset
-            self.scroll_to_region(Region(top.x, top.y + listed.highlighted, 1, 1), animate=False)
-
     # --- what is wrong -----------------------------------------------------------------------------------
 
     def complain(self, problems: Mapping[str, str]) -> None:
         """Show the problems of fields ("" for the whole form) instead of earlier ones; go to the first."""
         for field in self.query(Field):
-            field.complain(self.wrong(problems.get(field.about, "")))
-        self.problem.update(self.wrong(problems.get("", "")))
-        wrong = next((field for field in self.query(Field) if problems.get(field.about)), None)
-        if wrong is not None:
-            wrong.inner.focus()
-            self.call_after_refresh(wrong.scroll_visible, animate=False)  # with the line below it
-
-    def wrong(self, problem: str) -> str:
-        """Return a problem with its sign, cut to what fits; "" for none."""
-        return wrong(problem, MAX_COMPLAINT_CHARACTERS)
-
-    def blame(self, problem: str, sent: Collection[str]) -> None:
-        """Show what the server refused next to the field that it names, under the name that this has here;
-        else below all fields.
-
-        ``sent`` are the settings that were sent, by their names on the wire.
-        """
-        here = [
-            (one, one.setting.name) for one in self.query(Field) if one.setting and one.setting.name in sent
-        ]
-        for field, wire in here:
-            if wire in problem:
-                self.complain({field.about: re.sub(rf"\b{wire}\b", field.label, problem)})
-                return
-        self.complain({here[0][0].about if len(here) == len(sent) == 1 else "": problem})
+            field.complain(wrong(problems.get(field.about, ""), MAX_COMPLAINT_CHARACTERS))
+        self.problem.update(wrong(problems.get("", ""), MAX_COMPLAINT_CHARACTERS))
+        first = next((field for field in self.query(Field) if problems.get(field.about)), None)
+        if first is not None:
+            first.inner.focus()
+            self.call_after_refresh(first.scroll_visible, animate=False)  # with the line below it
 
     # --- going back --------------------------------------------------------------------------------------
 

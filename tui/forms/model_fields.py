@@ -62,12 +62,13 @@ class ModelFields(VerticalGroup):
             client = await self._link.client()
             self._providers = await client.backend.providers()
         except NotOffered as error:
-            self._provider.withhold(error.title)
+            self._choice.disabled = True
+            self._provider.complain(error.title)
             return
         except AgentTuiError as error:
-            self._provider.remark(str(error))
+            self._provider.complain(str(error))
             return
-        self._provider.remark("")  # from the last time
+        self._provider.complain("")  # from the last time
         options = [(provider.id, provider.name or provider.id) for provider in self._providers]
         self._choice.offer([("", self._default_provider), *options])
 

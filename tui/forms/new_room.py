@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -20,31 +20,14 @@ from tui.forms.fields import Field
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
 from tui.forms.new_room_fields import SETTINGS, first_value, in_sections, quick_room, read_room
-from tui.forms.tool_list import RoomTools
+from tui.forms.tool_list import ToolList
 from tui.forms.values import setting_field
 from tui.language import short_language
 from tui.link import RoomLink
-from tui.live.key_hints import hints_of
+from tui.live.key_hints import Hints
 from tui.screens.dialog import Dialog
 from tui.screens.localised import localised
 from tui.screens.words import list_of, say
-from widgets.status_line import StatusLine
-
-SHORT_HINTS: Final = (  # as for ``hints_of``
-    ("enter", "new.hint.start", 0),
-    ("new.more", "new.hint.more", 0),
-    ("new.create", "new.hint.create", 1),
-    ("new.back", "new.hint.back", 0),
-    ("app.help.anywhere", "new.hint.help", 2),
-)
-HINTS: Final = (
-    ("tab", "new.hint.next", 2),
-    ("form.mark", "new.hint.choose", 3),
-    ("new.create", "new.hint.create", 0),
-    ("new.start", "new.hint.start", 1),
-    ("new.back", "new.hint.back", 0),
-    ("app.help.anywhere", "new.hint.help", 0),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +57,8 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
         self._link = link
         self._is_asking = False
         self._about = Static("", id="about", markup=False)  # while the form asks only for the task
-        self._agents = AgentChoice(short_language())
-        self._tools = RoomTools((), link)
+        self._agents = AgentChoice(link, short_language())
+        self._tools = ToolList((), link, say("settings.tools"))
         self._form = Form(self._field(SETTINGS["task"]), self._about)
 
     def _field(self, setting: Setting) -> Field:
@@ -85,11 +68,10 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
         yield Static(f" {say('new.title')}", id="top", markup=False)
         yield self._form
         yield self._form.problem
-        yield StatusLine(id="hints", is_dim=True)
+        yield Hints(say("new.hint.short"))
 
     def on_mount(self) -> None:
         """Show who will speak, as soon as that is known."""
-        self._hint()
         self._offer_agents()
 
     @work(group="templates", exclusive=True)
@@ -104,10 +86,6 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
     def _is_short(self) -> bool:
         return self._about.parent is not None
 
-    def _hint(self) -> None:
-        hints = hints_of(self, SHORT_HINTS if self._is_short else HINTS)
-        self.query_one("#hints", StatusLine).show(hints)
-
     async def action_unfold(self) -> None:
         if not self._is_short:
             return
@@ -115,7 +93,7 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
         beside = {"agents": (self._agents, ModelFields(self._link)), "tools": (self._tools,)}
         sections = in_sections(lambda name: [self._field(SETTINGS[name])], beside)
         await self._form.mount(self._field(SETTINGS["name"]), *sections)
-        self._hint()
+        self.query_one(Hints).tell(say("new.hint"))
 
     @on(TextArea.Changed, "#task")
     def speak_its_language(self, event: TextArea.Changed) -> None:
@@ -143,11 +121,10 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
         """Make the room, if all fields are valid."""
         if self._is_asking:
             return
-        agents = self._agents
-        agents.add_own()  # an agent that was written but not added is meant, too
-        values, tools = self._form.values(), self._tools.marked
-        fields, problems = read_room(values, agents.chosen, agents.language, tools)
-        if not self._is_short and agents.is_nobody:
+        values = self._form.values()
+        agents = self._agents.chosen(values.get("provider", ""), values.get("model", "").strip())
+        fields, problems = read_room(values, agents, self._tools.enabled or ())
+        if not self._is_short and self._agents.is_nobody:
             problems[""] = say("new.nobody")
         self._form.complain(problems)
         if not problems:
@@ -161,7 +138,7 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
                 fields |= await asyncio.to_thread(quick_room, fields["task"])
             room = await (await self._link.client()).create(**fields)
         except AgentTuiError as error:
-            self._form.blame(localised(error), fields)
+            self._form.complain({"": localised(error)})
             return
         finally:
             self._is_asking = False

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from textual.widget import Widget
 from textual.widgets import Static
 
 from agent_tui.config.agent_templates import Template, language_of, templates
-from agent_tui.model.events import RoomInfo
+from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.model.records import AGENT_NAME
-from agent_tui.model.settings import Setting
+from agent_tui.model.settings import Setting, settings_of
 from tui.forms.values import read_value, settings_in
 from tui.screens.words import say
 
@@ -45,7 +46,7 @@ def first_value(setting: Setting) -> Any:
 
 
 def read_room(
-    values: Mapping[str, str], agents: Sequence[Template], language: str, tools: Collection[str]
+    values: Mapping[str, str], agents: list[dict[str, str]], tools: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the arguments of ``RoomsClient.create`` from the ``values`` of fields; the problems by field."""
     fields: dict[str, Any] = {}
@@ -62,27 +63,26 @@ def read_room(
         if value != setting.default or (name in FIRST and value):
             fields[name] = value
     if agents:  # otherwise the server chooses
-        provider, model = values.get("provider", ""), values.get("model", "").strip()
-        fields["agents"] = [agent_of(one, language, provider, model) for one in agents]
+        fields["agents"] = agents
     if tools:
-        fields["enabled_tools"] = sorted(tools)
+        fields["enabled_tools"] = list(tools)
     return fields, problems
 
 
 def agent_of(template: Template, language: str, provider: str = "", model: str = "") -> dict[str, str]:
     """Return an agent for ``RoomsClient.create``; ``provider`` and ``model`` are for a template with none."""
     name, prompt, _ = template.in_language(language)
-    chosen = template.provider or provider
+    agent = AgentInfo("", name, template.color, template.model, 0, prompt, template.provider)
+    return fields_of(agent, provider, model)
+
+
+def fields_of(agent: AgentInfo, provider: str, model: str) -> dict[str, str]:
+    """Return an agent for ``RoomsClient.create``; ``provider`` and ``model`` are for one with none."""
+    chosen = agent.provider_id or provider
     # A model belongs to a provider: with another provider it would be unknown.
-    model = template.model or (model if chosen == provider else "")
-    fields = {
-        "name": name,
-        "system_prompt": prompt,
-        "color": template.color,
-        "model": model,
-        "provider_id": chosen,
-    }
-    return {name: value for name, value in fields.items() if value}
+    model = agent.model or (model if chosen == provider else "")
+    agent = replace(agent, model=model, provider_id=chosen)
+    return {name: value for name in settings_of(AgentInfo) if (value := str(getattr(agent, name)))}
 
 
 def quick_room(task: str) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from agent_tui.model.records import WORDS
 from agent_tui.model.settings import Setting, settings_of
 from tui.forms.fields import MAX_LINE_CHARACTERS, Choice, Field, Line
-from tui.forms.form import Form
 from tui.screens.words import ENGLISH, count, said, say
 from widgets.composer import Composer
 
@@ -48,7 +48,8 @@ def setting_field(setting: Setting, value: Any, *, name: str = "", words: str = 
     else:
         most = int(setting.most) if setting.is_name else MAX_LINE_CHARACTERS
         inner = Line(shown(setting, value), placeholder=empty, most=most, id=name)
-    return Field(name, word(), inner, setting, text=shown(setting, value))
+    read = partial(read_value, setting)
+    return Field(name, word(), inner, setting, text=shown(setting, value), read=read)
 
 
 def _flags(setting: Setting) -> tuple[str, ...]:
@@ -66,30 +67,8 @@ def shown(setting: Setting, value: Any) -> str:
     return f"{value:g}" if setting.type is float else str(value)
 
 
-def read_changed(form: Form, least: Mapping[str, int] | None = None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the changed settings by their names on the wire, and the problems by field.
-
-    Fields that were not changed are left out, since they may show less than the setting contains.
-    """
-    said: dict[str, Any] = {}
-    problems: dict[str, str] = {}
-    for field in form.query(Field):
-        setting = field.setting
-        if field.is_changed and setting is not None and setting.type is not tuple:
-            try:
-                said[setting.name] = read_value(
-                    setting, field.value.strip(), (least or {}).get(setting.name, 0)
-                )
-            except ValueError as error:
-                problems[field.about] = str(error)
-    return said, problems
-
-
-def read_value(setting: Setting, text: str, least: int = 0) -> Any:
-    """Return the value of a setting; a whole number is ``least`` or more.
-
-    Raises ``ValueError`` with a sentence for a person.
-    """
+def read_value(setting: Setting, text: str) -> Any:
+    """Return the value of a setting. Raises ``ValueError`` with a sentence for a person."""
     if setting.type is bool:
         return FLAGS[text]
     if setting.type is str:
@@ -98,19 +77,18 @@ def read_value(setting: Setting, text: str, least: int = 0) -> Any:
         return folder_of(text) if text and setting.is_folder else text
     if not text and setting.least == 0:
         return setting.default
-    return _whole(setting, text, least) if setting.type is int else _amount(setting, text)
+    return _whole(setting, text) if setting.type is int else _amount(setting, text)
 
 
-def _whole(setting: Setting, text: str, least: int) -> int:
+def _whole(setting: Setting, text: str) -> int:
     digits = (text.replace(",", "") if _THOUSANDS.match(text) else text).replace(" ", "").replace("_", "")
     is_number = digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS
-    least, most = max(int(setting.least), least), int(setting.most)
-    key = f"setting.{setting.name}.{'wrong' if least == setting.least else 'range'}"
-    if is_number and (
-        key not in ENGLISH or least <= int(digits) <= most
-    ):  # else the server says what it takes
-        return int(digits)
-    raise ValueError(say(key if key in ENGLISH else "settings.whole_number", least=least, most=count(most)))
+    key = f"setting.{setting.name}.wrong"
+    if is_number and (key not in ENGLISH or setting.least <= int(digits) <= setting.most):
+        return int(digits)  # without a sentence of its own the server says what it takes
+    if key not in ENGLISH:
+        raise ValueError(say("settings.whole_number"))
+    raise ValueError(say(key, least=int(setting.least), most=count(int(setting.most))))
 
 
 def _amount(setting: Setting, text: str) -> float:

@@ -19,10 +19,11 @@ from textual.dom import DOMNode
 from tui.app import AgentTuiApp
 from tui.chat.queue import ChatQueueScreen
 from tui.chat.screen import ChatScreen
+from tui.forms.agent_choice import AgentChoice
 from tui.forms.agent_form import AgentFormScreen
-from tui.forms.chat import ConversationForm
 from tui.forms.fields import Choice, Marking, Picking
 from tui.forms.new_room import NewRoomScreen
+from tui.forms.settings import SettingsScreen
 from tui.forms.setup import SetupScreen
 from tui.home.screen import HomeScreen
 from tui.keys.names import character_of, parse, shown, shown_all
@@ -39,7 +40,7 @@ from tui.live.tool_form import ToolFormScreen
 from tui.room.composer import RoomComposer
 from tui.room.queue import QueueScreen
 from tui.room.screen import RoomScreen
-from tui.room.settings import SettingsScreen
+from tui.room.settings import AgentList
 from tui.screens.choose import ChooseScreen
 from tui.screens.dialog import QuestionScreen, QuitScreen, RenameScreen
 from tui.screens.help import HelpScreen
@@ -74,8 +75,9 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], tuple[str, ...]]]] = {
     "question": (QuestionScreen, ()),
     "queue": (QueueScreen, ()),
     "settings": (SettingsScreen, ()),
+    "agents": (AgentList, ("settings",)),
+    "agent_choice": (AgentChoice, ("new",)),
     "agent_form": (AgentFormScreen, ()),
-    "chat_form": (ConversationForm, ()),
     "search": (SearchScreen, ()),
     "choose": (ChooseScreen, ()),
     "pager": (PagerScreen, ()),
@@ -85,9 +87,9 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], tuple[str, ...]]]] = {
     "keep": (KeepScreen, ()),
     "tool_form": (ToolFormScreen, ()),
     "chat_queue": (ChatQueueScreen, ()),
-    "choice": (Choice, ("new", "setup", "settings", "agent_form", "chat_form", "tool_form")),
-    "picking": (Picking, ("new", "agent_form", "chat_form")),
-    "marking": (Marking, ("new", "settings", "chat_form", "tool_form")),
+    "choice": (Choice, ("new", "setup", "settings", "agent_form", "tool_form")),
+    "picking": (Picking, ("new", "settings", "agent_form")),
+    "marking": (Marking, ("new", "settings", "tool_form")),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and users rely on them: they cannot be changed
 THERE: Final[Mapping[str, tuple[str, ...]]] = {  # scopes whose keys work in a place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -11,7 +10,7 @@ from agent_tui.clients.records import Hit
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import ConversationInfo
 from tui.chat.first import NEW
-from tui.forms.chat import ConversationForm
+from tui.forms.chat import chat_settings
 from tui.link import ChatLink
 from tui.lists.acts import Deletions, ListActs
 from tui.lists.chats_texts import CHATS
@@ -87,9 +86,9 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
 
     def action_settings(self) -> None:
         if (chat := self.marked("settings")) is not None:
-            change = partial(self.acts.change_now, chat.id)
-            self.app.push_screen(ConversationForm(chat, self._link, change, self._changed))
 
-    def _changed(self, chat: ConversationInfo) -> None:
-        self.acts.seen(chat)
-        self.show_all()
+            async def change(**changed: Any) -> None:
+                self.acts.seen(await self.acts.change_now(chat.id, **changed))
+                self.show_all()
+
+            self.app.push_screen(chat_settings(chat, self._link, change))

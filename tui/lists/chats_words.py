@@ -38,16 +38,12 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "setting.thinking_enabled.on": "on, if the model can",
     "setting.workspace.empty": "none",
     "setting.workspace.wrong": "enter a full path, beginning with {root}",
-    "chat_form.tools": "tools",
+    "chat_form.tools": "tools, space marks",
     "chat_form.tools.default": "default (all except the tools for rooms)",
-    "chat_form.tools.all": "all listed now except the tools for rooms",
-    "chat_form.tools.none": "none",
-    "chat_form.tools.some": "only those marked below",
-    "chat_form.tools.unlisted": "the list of tools has not been received yet",
     "chat_form.tools.asks": "asks first",
     "chat_form.tools.reads": "never asks",
     "chat_form.tools.unknown": "not available now",
     "setting.title.needed": "a chat needs a title",
     "chat_form.hint": "enter save · tab next · {form.pick} models · {form.mark} mark a tool"
-    " · {chat_form.back} back · {app.help.anywhere} help",
+    " · {settings.back} back · {app.help.anywhere} help",
 }

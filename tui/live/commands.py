@@ -40,7 +40,7 @@ class SlashCommand(NamedTuple):
 COMMANDS: Final[tuple[SlashCommand, ...]] = (
     SlashCommand("help", also=("commands", "keys")),
     SlashCommand("model", BOTH, also=("models", "provider", "agents")),
-    SlashCommand("new"),
+    SlashCommand("new", BOTH),
     SlashCommand("clear", CHAT, also=("reset",)),
     SlashCommand("compact", CHAT, also=("summary", "summarise", "compress")),
     SlashCommand("chats", also=("sessions", "history")),
@@ -57,7 +57,7 @@ COMMANDS: Final[tuple[SlashCommand, ...]] = (
     SlashCommand("devices", VOICE, also=("speaker", "sound")),
     SlashCommand("headphones", VOICE, also=("echo",)),
     SlashCommand("text", VOICE, also=("talk",)),
-    SlashCommand("file", VOICE, also=("send", "attach")),
+    SlashCommand("file", VOICE, also=("send", "attach"), needs_words=True),
     SlashCommand("settings", BOTH, also=OF_SETTINGS),
     SlashCommand("theme", also=("themes", "colors")),
     SlashCommand("copy"),

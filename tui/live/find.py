@@ -11,7 +11,6 @@ from textual.events import Key
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line
 from tui.live.key_hints import PARTED
 from tui.live.texts import Looking
@@ -42,9 +41,6 @@ class SearchTarget(Protocol):
 
     def go_to_message(self, number: int) -> None:
         """Bring a message to the top, counted from 1."""
-
-    def elsewhere(self, needle: str) -> tuple[str, int]:
-        """Return which other agent said ``needle``, and how often; ("", 0) for none."""
 
     def focus_current(self) -> None:
         """Give the focus to what keys act on."""
@@ -176,16 +172,10 @@ class FindBar(Horizontal):
             self._search()
 
     def take_found(self, event: Transcript.FoundChanged) -> None:
-        """Show how many matches there are, and where else if there are none here."""
+        """Show how many matches there are."""
         if event.transcript is not self._searched:
             return
-        needle, found = self._line.value, event.found
-        text = found_text(needle, found)
-        if found.is_complete and not found.total:
-            name, number = self._panes.elsewhere(needle)
-            if number:
-                text = say("find.elsewhere", count=count(number), name=inert_line(name, 20))
-        self._tell(text)
+        self._tell(found_text(self._line.value, event.found))
 
     def _search(self) -> None:
         """Search the visible transcript only."""
@@ -221,9 +211,6 @@ class OneTranscript:
 
     def go_to_message(self, number: int) -> None:
         self.active.reader.go_to_message(number)
-
-    def elsewhere(self, needle: str) -> tuple[str, int]:
-        return "", 0
 
     def focus_current(self) -> None:
         self.active.screen.set_focus(self.active, scroll_visible=False)

@@ -34,17 +34,11 @@ class WaitingList(Widget):
 
     DEFAULT_CSS = "WaitingList { height: auto; width: 1fr; layout: vertical; }"
 
-    def __init__(
-        self,
-        items: Callable[[], list[Item]],
-        keep: Callable[[str, str], object],
-        why_gone: Callable[[str], str] = lambda _: say("queue.said"),
-    ) -> None:
-        """``keep`` changes the words of an item, then ends editing; ``why_gone`` says why one is gone."""
+    def __init__(self, items: Callable[[], list[Item]], keep: Callable[[str, str], object]) -> None:
+        """``keep`` changes the words of an item, then ends editing."""
         super().__init__()
         self._items = items
         self._keep = keep
-        self._why_gone = why_gone
         self._list = VimList(markup=False, compact=True)
         self._line = Composer(id="queue-line")
         self._error = Static("", classes="error", markup=False)
@@ -78,7 +72,7 @@ class WaitingList(Widget):
             listed.add_option(Option(Content(say("queue.none")), disabled=True))
         listed.highlighted = min(at, len(items) - 1) if items else None
         if self._edited and all(item.id != self._edited for item in items):
-            self.end_editing(self._why_gone(self._edited))
+            self.end_editing(say("queue.said"))
 
     @property
     def chosen(self) -> str:

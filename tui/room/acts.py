@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +17,7 @@ from tui.live.exporting import export
 from tui.room.open_room import OpenRoom
 from tui.room.queue import QueueScreen
 from tui.room.running import RoomRun
-from tui.room.settings import SettingsScreen
+from tui.room.settings import room_settings
 from tui.screens.dialog import ask_first
 from tui.screens.words import count, say
 
@@ -42,7 +41,7 @@ class PaneActs:
         state = self._room.state
         if act == "continue" and state.link.status == "lost":
             return ""
-        missing = self._missing.get("change" if act in ("settings", "model") else act, "")
+        missing = self._missing.get("change" if act == "settings" else act, "")
         if missing:
             return missing
         if not state.loaded:
@@ -106,26 +105,15 @@ class PaneActs:
         }
         return await calls[act](self._room.id, agent_id)
 
-    def keep_view(self) -> None:
-        """Have the room open next time in the present view, timeline or panes."""
-        room, is_timeline = self._room, self._room.panes.shown.is_timeline
-        if is_timeline is not room.begins_in_timeline and not self.why_not("settings"):
-            room.host.run("view", self._keep_view("timeline" if is_timeline else "panes"), exclusive=True)
-
-    async def _keep_view(self, view: str) -> None:
-        with suppress(AgentTuiError):  # it is shown all the same
-            client = await self._room.client()
-            await self._room.take(ev.RoomChanged(await client.change(self._room.id, view=view)))
-
     def open(self, what: str) -> None:
-        """Show the queue, the settings, the model of the pane's agent, or the files that tools changed."""
+        """Show the queue, the settings, or the files that tools changed."""
         room, host = self._room, self._room.host
         if not host.allows(self.why_not(what)):
             return
         if what == "queue":
             host.open(QueueScreen(room))
-        elif what in ("settings", "model"):
-            host.open(SettingsScreen(room, room.focused_agent if what == "model" else None))
+        elif what == "settings":
+            host.open(room_settings(room))
         else:
             host.open(ChangesScreen(room, self._said_by))
 
@@ -190,7 +178,7 @@ def commands_of(room: OpenRoom, runs: RoomRun, acts: PaneActs) -> Commands:
         room.composer,
         host,
         {
-            "model": lambda _: acts.open("model"),
+            "model": lambda _: acts.open("settings"),
             "settings": lambda _: acts.open("settings"),
             "changes": lambda _: acts.open("changes"),
             "new": lambda _: host.do("app.elsewhere('new_room')"),

@@ -17,7 +17,7 @@ from agent_tui.state.conversation import ConversationState
 from tui.live.commands import completion
 from tui.live.composer import Writing
 from tui.live.drafts import add_past_text
-from tui.room.texts import labels_of, names_of_gone, queued_words
+from tui.room.texts import labels_of, queued_words
 from tui.screens.words import say
 from widgets.choices import Completion, Suggestion
 from widgets.composer import AT, Composer, called, whispered
@@ -43,7 +43,6 @@ class RoomComposer(Writing):
     def __init__(self, room_id: str) -> None:
         super().__init__(room_id, Composer(placeholder=say("composer.empty"), completer=self._complete))
         self._names: Sequence[str] = ()
-        self._gone: Sequence[str] = ()  # names of agents that left
         self.when: When = "next"
         self._may_cut = False  # "now" cuts off who is speaking
         self._meant = StatusLine(is_dim=True, classes="composer--when -empty")
@@ -55,7 +54,7 @@ class RoomComposer(Writing):
 
     def show(self, state: ConversationState, key: str) -> None:
         """Show the newest queued message and its ``key``, and know who can be whispered to or cut off."""
-        self._names, self._gone = list(labels_of(state)), names_of_gone(state)
+        self._names = list(labels_of(state))
         self._may_cut = state.room.status == "running"
         self._meant.set_class(not self._may_cut, "-empty")
         if not self._may_cut:
@@ -84,9 +83,7 @@ class RoomComposer(Writing):
         if not note and name:
             note = say("composer.whisper", name=inert_line(name, 40))
         elif not note and (word := called(text)) and text[1:] != word:
-            gone, _ = whispered(text, self._gone)
-            why = "composer.whisper.gone" if gone else "composer.whisper.nobody"
-            note = say(why, name=inert_line(gone or word, 40))
+            note = say("composer.whisper.nobody", name=inert_line(word, 40))
         self._show_in_note(note)
         meant = say(f"composer.when.{self.when}")
         self._meant.show(right=[meant])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from textual.app import ComposeResult
@@ -17,18 +16,16 @@ from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.message import Message
 from textual.widget import Widget
 
-from agent_tui.state.agents import OTHERS, Agent
+from agent_tui.state.agents import OTHERS
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.live.steps.rows import TurnFeed, show_person, turn_key
+from tui.live.steps.rows import turn_key
 from tui.room import texts
+from tui.room.feed import RoomFeed
 from tui.room.pane_grid import Arrangement, arrange, over_strip
-from tui.room.timeline import TimelineFeed
 from tui.screens.words import count, say
-from widgets.painter import PEOPLE
 from widgets.strip import AgentStrip, Summary
 from widgets.terminal.frame_clock import FrameClock
-from widgets.terminal.garbage import uncollected
 from widgets.transcript.agent_pane import AgentPane
 from widgets.transcript.transcript import Transcript
 
@@ -47,7 +44,6 @@ PANE_BINDINGS: Final[list[BindingType]] = [
 ]
 """The keys of the screen that the panes are on; its actions call the methods of ``RoomPanes``."""
 
-MAX_LOOKED_THROUGH: Final = 200_000  # characters of one agent: a moment's work
 WINDOW_SECONDS: Final = 3.0  # over which the pace of an agent is measured
 
 
@@ -62,13 +58,13 @@ class RoomPanes(Container):
         self._state = state
         self._clock = clock
         self._panes: dict[str, AgentPane] = {}
-        self._feeds: dict[str, PaneFeed] = {}
+        self._feeds: dict[str, RoomFeed] = {}
         self._paces: dict[str, TokenRate] = {}
         self._folds: dict[str, bool] = {}  # what the reader folded or unfolded, by the keys of the rows
         self._seen = -1, 0  # the generation, and how many turns of it the panes were told of
         self._current = ""
         self._is_zoomed = False
-        self._timeline: TimelineFeed | None = None  # once it was opened
+        self._timeline: RoomFeed | None = None  # once it was opened
         self._is_timeline = False
         self._begins_in_timeline = False  # what one comes back to
         self._strip = AgentStrip(
@@ -88,7 +84,7 @@ class RoomPanes(Container):
         return timeline.transcript if timeline is not None else self._panes.get(self._current)
 
     @property
-    def _shown_timeline(self) -> TimelineFeed | None:
+    def _shown_timeline(self) -> RoomFeed | None:
         return self._timeline if self._is_timeline else None
 
     @property
@@ -106,31 +102,11 @@ class RoomPanes(Container):
 
     @property
     def message_count(self) -> int:
-        if (timeline := self._shown_timeline) is not None:
-            return timeline.turn_count
         return self.active.reader.message_count if self.active is not None else 0
 
     def go_to_message(self, number: int) -> None:
-        """Bring a message to the top, counted from 1; the nearest one if there is no such number."""
-        number = max(1, min(number, self.message_count))
-        if (timeline := self._shown_timeline) is not None:
-            number = timeline.place_of(number)
         if self.active is not None:
             self.active.reader.go_to_message(number)
-
-    def elsewhere(self, needle: str) -> tuple[str, int]:
-        """Return which other agent said ``needle`` most often lately, and how often; ("", 0) for none."""
-        found: dict[str, int] = {}
-        for agent in self._state.members.ordered if not self._is_timeline else ():
-            left = MAX_LOOKED_THROUGH
-            for turn in reversed(agent.turns if agent.id != self._current else ()):
-                text = turn.text if needle != needle.lower() else turn.text.lower()
-                found[agent.name] = found.get(agent.name, 0) + text.count(needle)
-                left -= len(text)
-                if left < 0:
-                    break
-        name = max(found, key=lambda name: found[name], default="")
-        return (name, found[name]) if name and found[name] else ("", 0)
 
     @property
     def shown(self) -> texts.RoomShown:
@@ -158,7 +134,7 @@ class RoomPanes(Container):
         new = {agent_id: AgentPane(clock=self._clock) for agent_id in agents if agent_id not in kept}
         for agent_id, pane in new.items():
             pane.folds.chosen = self._folds
-            self._feeds[agent_id] = PaneFeed(pane, self._state)
+            self._feeds[agent_id] = RoomFeed(pane, self._state, agent_id)
             self._paces[agent_id] = TokenRate()
         self._panes = {agent_id: kept.get(agent_id) or new[agent_id] for agent_id in agents}
         gone = kept.keys() - self._panes.keys()
@@ -188,7 +164,7 @@ class RoomPanes(Container):
                 speakers[changed[-1].agent_id] = None
         for agent_id in speakers:
             if agent_id in self._feeds and agent_id in state.agents:
-                self._feeds[agent_id].take(state.agents[agent_id], changed)
+                self._feeds[agent_id].take(changed)
         if self._timeline is not None:
             self._timeline.take(changed)
         for turn in changed:
@@ -201,8 +177,8 @@ class RoomPanes(Container):
         now = time.monotonic()
         for agent_id in self._panes:
             if (agent := self._state.agents.get(agent_id)) is not None:
-                pace, is_thinking = self._paces[agent_id], agent.word == "thinking"
-                pace.look(now, agent.tokens, is_thinking=is_thinking, received=texts.received(agent))
+                doing = agent.word if agent.word == "thinking" else texts.received(agent)
+                self._paces[agent_id].look(now, agent.tokens, doing)
         if not self._is_timeline:
             self._show_headers_at(self._arrangement(self.size).places)
         self._strip.touch(at_once=True)
@@ -353,7 +329,7 @@ class RoomPanes(Container):
         if self._timeline is None:
             transcript = Transcript(clock=self._clock, id="timeline")
             transcript.folds.chosen = self._folds
-            self._timeline = TimelineFeed(transcript, self._state)
+            self._timeline = RoomFeed(transcript, self._state)
             self._timeline.take(())
             await self.mount(transcript)
         self._turn_over()
@@ -397,61 +373,6 @@ class RoomPanes(Container):
         return True
 
 
-class PaneFeed:
-    """Carries an agent's turns into its pane, and what people said to it. Costs what is new."""
-
-    def __init__(self, transcript: Transcript, state: ConversationState) -> None:
-        self._transcript = transcript
-        self._state = state
-        self._start_over()
-
-    def _start_over(self) -> None:
-        self._transcript.clear()
-        self._generation = self._state.generation
-        self._seen = 0  # turns of the room that were looked at
-        self._given = 0  # turns of the agent that the pane has been told about
-        self._turns: dict[str, TurnFeed] = {}  # of those, by id
-
-    def take(self, agent: Agent, changed: Iterable[Turn]) -> None:
-        """Give the pane what is new for its agent; ``changed`` are the turns of the room to look at again."""
-        if self._generation != self._state.generation:
-            self._start_over()
-        for turn in changed:
-            if (feed := self._turns.get(turn.id)) is not None:
-                feed.take()
-                self._transcript.turn_titled(turn_key(turn.id), texts.turn_title(turn))
-        if self._seen < len(self._state.turns):
-            with uncollected():
-                self._look(agent)
-        if self._given != len(agent.turns):  # it got a turn whose speaker was unknown, or lost one: rare
-            self._start_over()
-            self._look(agent)
-            self._given = len(agent.turns)
-
-    def _look(self, agent: Agent) -> None:
-        new = list(islice(self._state.turns.values(), self._seen, None))
-        self._seen += len(new)
-        heard = len(new)
-        if agent.is_gone and agent.turns:  # what was said after its last turn it was never told
-            newest = agent.turns[-1].id
-            heard = 1 + next((at for at, turn in enumerate(new) if turn.id == newest), -1)
-        for at, turn in enumerate(new):
-            key = turn_key(turn.id)
-            if turn.agent_id == agent.id and turn.role != "user":
-                self._transcript.turn_opened(key, texts.turn_title(turn))
-                self._turns[turn.id] = TurnFeed(self._transcript, turn)
-                self._turns[turn.id].take()
-                self._given += 1
-            elif at < heard and self._is_heard(turn, agent):
-                self._transcript.turn_opened(key, texts.person_title(turn), color=PEOPLE)
-                show_person(self._transcript, turn)
-
-    def _is_heard(self, turn: Turn, agent: Agent) -> bool:
-        is_for_it = turn.role == "user" and turn.to in ("", agent.id)
-        # Some servers store the task as what a person said; it is shown above all panes.
-        return is_for_it and turn.text.strip() != self._state.room.task.strip()
-
-
 class TokenRate:
     """Tokens per second over the last three seconds, and since when there are none, by the caller's clock."""
 
@@ -459,15 +380,12 @@ class TokenRate:
         self.tokens = 0
         self.rate = 0
         self._samples: deque[tuple[float, int]] = deque(maxlen=64)
-        self._since: float | None = None  # it thinks, or is silent
-        self._thinks = False
-        self._received: int | None = None
+        self._doing: str | int | None = None
+        self._since = 0.0
 
-    def look(
-        self, now: float, tokens: int, *, is_thinking: bool = False, received: int | None = None
-    ) -> None:
-        """Take one look: ``now`` in seconds, all ``tokens`` that the agent has spoken, and how many
-        characters of its turn were ``received`` (``None`` while none are to come).
+    def look(self, now: float, tokens: int, doing: str | int | None = None) -> None:
+        """Take one look: ``now`` in seconds, all ``tokens`` that the agent has spoken, and what it is doing:
+        that changes with every sign of life, and is ``None`` while none is to come.
         """
         samples = self._samples
         if samples and tokens < samples[-1][1]:
@@ -477,15 +395,12 @@ class TokenRate:
             samples.popleft()
         seconds = now - samples[0][0]
         self.tokens, self.rate = tokens, round((tokens - samples[0][1]) / seconds) if seconds > 0 else 0
-        if not is_thinking and received is None:
-            self._since = None
-        elif self._since is None or (is_thinking, received) != (self._thinks, self._received):
-            self._since = now
-        self._thinks, self._received = is_thinking, received
+        if doing != self._doing:
+            self._doing, self._since = doing, now
 
     def seconds(self, now: float) -> int:
         """Return since when the agent thinks, or is silent while it speaks; 0 if it does neither."""
-        return int(now - self._since) if self._since is not None else 0
+        return int(now - self._since) if self._doing is not None else 0
 
 
 class _PanesLayout(Layout):

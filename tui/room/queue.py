@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.model.errors import AgentTuiError
 from tui.live.waiting import Item, WaitingList
 from tui.room.open_room import OpenRoom
-from tui.room.texts import labels_of, queued_words
-from tui.screens.choose import Candidate, ChooseScreen
+from tui.room.texts import queued_words
 from tui.screens.dialog import Dialog, framed
 from tui.screens.localised import localised
 from tui.screens.words import say
@@ -30,7 +28,6 @@ class QueueScreen(Dialog[None]):
     AUTO_FOCUS = "OptionList"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "Edit message", id="queue.edit"),
-        Binding("t", "address", "Choose the recipient", id="queue.to"),
         Binding("d,delete", "drop", "Discard message", id="queue.drop"),
         Binding("escape", "back", "Back", id="queue.back", priority=True),
     ]
@@ -39,7 +36,7 @@ class QueueScreen(Dialog[None]):
         super().__init__()
         self._room = room
         self._state = room.state
-        self._waiting = WaitingList(self._items, self._keep, self._why_gone)
+        self._waiting = WaitingList(self._items, self._keep)
 
     def compose(self) -> ComposeResult:
         yield framed(say("queue.title"), self._waiting, hint=say("queue.hint"))
@@ -52,9 +49,6 @@ class QueueScreen(Dialog[None]):
     def _keep(self, item_id: str, text: str) -> None:
         self._do(item_id, lambda client: client.change_queued(self._room.id, item_id, content=text))
 
-    def _why_gone(self, item_id: str) -> str:
-        return say("queue.said" if self._state.turn_of(item_id) is not None else "queue.gone")
-
     def action_edit(self) -> None:
         self._waiting.edit()
 
@@ -66,37 +60,15 @@ class QueueScreen(Dialog[None]):
         if not self._waiting.leave():
             self.dismiss()
 
-    def action_address(self) -> None:
-        chosen = self._waiting.chosen
-        if not chosen:
-            return
-        people = [Candidate("", say("queue.everybody"))]
-        people += [
-            Candidate(agent_id, label, self._state.agents[agent_id].color)
-            for label, agent_id in labels_of(self._state).items()
-        ]
-
-        def address(to: str | None) -> None:
-            if to is not None and to != self._to_of(chosen):
-                self._do(chosen, lambda client: client.change_queued(self._room.id, chosen, to=to))
-
-        asking = ChooseScreen(say("queue.to"), people, self._to_of(chosen))
-        self.app.push_screen(asking, address)
-
-    def _to_of(self, message_id: str) -> str:
-        return next((waits.to for waits in self._state.queue if waits.id == message_id), "")
-
     @work(group="change", exclusive=True)
     async def _do(self, item_id: str, change: Callable[[RoomsClient], Awaitable[Queue]]) -> None:
         try:
             self._state.take_queue(await change(await self._room.client()))
         except AgentTuiError as error:
             await self._room.read_again()
-            is_said = isinstance(error, Refused) and error.status == HTTPStatus.CONFLICT
-            why = say("queue.said") if is_said else self._why_gone(item_id)
             self._waiting.look()
             waits = any(queued.id == item_id for queued in self._state.queue)
-            self._waiting.complain(localised(error) if waits else why)
+            self._waiting.complain(localised(error) if waits else say("queue.said"))
             return
         self._room.host.show_soon()  # what was said meanwhile does not wait any more
         self._waiting.look()

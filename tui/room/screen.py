@@ -97,11 +97,8 @@ class RoomScreen(LiveScreen):
         """Pass on an event that is more than words."""
         self._runs.note(event)
         self._acts.note(event)
-        if isinstance(event, ev.RunCompleted):
-            if not self.app.app_focus:  # the person looks elsewhere, as far as the terminal tells
-                self.app.bell()
-            if texts.is_unanswered(self.state):
-                self._host.tell(say("composer.unanswered"))
+        if isinstance(event, ev.RunCompleted) and not self.app.app_focus:
+            self.app.bell()  # the person looks elsewhere, as far as the terminal tells
         self._approvals.ask()
         self._show_soon()
         if isinstance(self.app.screen, QuitScreen) and self.may_leave:
@@ -125,8 +122,7 @@ class RoomScreen(LiveScreen):
             return
         seconds_left = self._room.following.seconds_left
         status = texts.status(self.state, self._runs.asked, seconds_left, self.key_now)
-        about = (texts.arrangement(self._panes.shown, self.key_now), *texts.progress(self.state))
-        parts = [Part(text, rank) for rank, text in enumerate(about)]
+        parts = [Part(text, rank) for rank, text in enumerate(texts.progress(self.state))]
         self._lines.top.show([texts.title(self.state)], parts, [status_part(status)])
 
     @property
@@ -210,9 +206,7 @@ class RoomScreen(LiveScreen):
         self._panes.zoom()
 
     async def action_timeline(self) -> None:
-        """Switch between timeline and panes; the room opens like that next time."""
         await self._panes.toggle_timeline()
-        self._acts.keep_view()
 
     async def action_back(self) -> None:
         """Leave what is open: composer, selection, find bar, other view, zoomed pane, then the room."""
@@ -224,5 +218,3 @@ class RoomScreen(LiveScreen):
             self._find_bar.close()
         elif not self._panes.leave():
             await self.run_action("app.leave_room")
-        else:
-            self._acts.keep_view()

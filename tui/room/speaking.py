@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
 from agent_tui.model.errors import AgentTuiError
-from agent_tui.model.inert import inert_line
 from tui.room.acts import PaneActs
 from tui.room.open_room import OpenRoom
-from tui.room.texts import labels_of, names_of_gone
+from tui.room.texts import labels_of
 from tui.screens.dialog import QuestionScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.composer import called, whispered
+from widgets.composer import whispered
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +34,20 @@ class Speaking:
         self._acts = acts
         self._sending: Sending | None = None  # not yet acknowledged
         self._is_sending = self._is_asking = False
-        self._doubted = ""  # what is sent to everyone by a second enter, though it begins with an @
-        self._is_more = False  # something else is to be sent behind what is on its way
 
     def submit(self, text: str) -> None:
         """Send ``text``; into a completed room only with another round."""
         room, composer = self._room, self._room.composer
         if self._is_sending or self._is_asking:  # enter was pressed twice
-            self._is_more = self._is_sending and self._sending is not None and text != self._sending.text
             return
         if reason := self._acts.why_not("say"):
             composer.tell(reason)
             return
         labels = labels_of(room.state)
         name, content = whispered(text, list(labels))
-        if doubt := _doubt(text, name, content, names_of_gone(room.state)):
-            if text != self._doubted:
-                self._doubted = text
-                composer.tell(doubt)
-                return
-            name, content = "", text.strip()
+        if name and not content:
+            composer.tell(say("composer.nothing"))
+            return
         to, when = labels.get(name, ""), composer.when
         known = self._sending
         if known is None or (known.text, known.to, known.when) != (text, to, when):
@@ -88,7 +80,7 @@ class Speaking:
             said = await client.say(
                 room.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
             )
-            self._sending, self._doubted = None, ""
+            self._sending = None
             composer.sent(sending.text)
             room.state.take_queue(said.queue)
             if add_a_round:
@@ -101,17 +93,3 @@ class Speaking:
         finally:
             self._is_sending = False
         room.host.show_soon()
-        if self._is_more and self._sending is None:
-            composer.line.action_send()
-        self._is_more = False
-
-
-def _doubt(text: str, name: str, content: str, names_of_gone: Sequence[str]) -> str:
-    """Return why ``text`` may not be meant for everyone though it whispers to nobody; "" if it may."""
-    if name:
-        return "" if content else say("composer.nothing")
-    gone, _ = whispered(text, names_of_gone)
-    if gone:
-        return say("composer.gone", name=inert_line(gone, 40))
-    word = called(text)
-    return say("composer.nobody", name=inert_line(word, 40)) if word else ""

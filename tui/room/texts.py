@@ -8,7 +8,6 @@ from typing import Literal
 
 from rich.cells import cell_len
 
-from agent_tui.model.budget import ceilings
 from agent_tui.model.events import QueuedMessage
 from agent_tui.model.inert import inert_line
 from agent_tui.state.agents import Agent
@@ -23,7 +22,6 @@ from tui.live.texts import (
     Looking,
     asking,
     choosing_hints,
-    dollars,
     finding_hints,
     link_status,
     possible,
@@ -36,7 +34,7 @@ from tui.live.texts import (
 )
 from tui.screens.localised import localised
 from tui.screens.words import count, said, say, say_count
-from widgets.units import duration, elapsed
+from widgets.units import elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
 UNHEARD = ("connecting", "waiting", "lost", "refused")  # states of a connection over which nothing comes
@@ -134,22 +132,9 @@ def _paused(state: ConversationState, asked: PendingRequests, key_now: KeyNow) -
     if reason in ("", "pause"):
         return say("room.paused.you" if reason or asked.by_us else "room.paused")
     if reason == "budget":
-        return _over_budget(state, key_now("e"))
+        is_used_up = state.ledger.is_used_up(state.room)
+        return _to_raise(say("room.paused.budget"), key_now("e")) if is_used_up else say("room.paused")
     return why_paused(reason)
-
-
-def _over_budget(state: ConversationState, key: str) -> str:
-    """Say which ceiling was reached, and which key raises it."""
-    tokens, cost = ceilings(state.room)
-    if not state.ledger.is_used_up(state.room):  # not any more
-        return say("room.paused.raised") if tokens or cost else say("room.paused")
-    if tokens and state.ledger.tokens >= tokens:
-        text = say("room.paused.budget.tokens", most=count(tokens))
-    elif cost:
-        text = say("room.paused.budget.cost", most=dollars(cost))
-    else:
-        text = say("room.paused.budget")
-    return _to_raise(text, key)
 
 
 def why_no_round(state: ConversationState, key: str) -> str:
@@ -184,17 +169,6 @@ class RoomShown:
     when: str = "next"  # the moment that is meant
     can: frozenset[str] = frozenset()  # of stop, skip, retry, continue, say: for the agent that keys act on
     is_skipped: bool = False  # its next turn
-
-
-def arrangement(shown: RoomShown, key_now: KeyNow = str) -> str:
-    """Return what is shown instead of the first view, and how to get back; "" while that is shown."""
-    if shown.is_zoomed:
-        what, key = say("room.zoomed"), key_now("z")
-    elif shown.is_timeline is not shown.begins_in_timeline:
-        what, key = say("room.timeline" if shown.is_timeline else "room.panes"), key_now("t")
-    else:
-        return ""
-    return f"{what} · {key or 'esc'} {say('hint.back')}"
 
 
 def hints(state: ConversationState, shown: RoomShown = RoomShown()) -> list[Hint]:
@@ -403,18 +377,12 @@ def context(agent: Agent) -> tuple[str, bool]:
 def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
     """Return what the agent does for its header, with as many numbers as ``cells`` allow."""
     room = cells - cell_len(inert_line(agent.name, 40)) - cell_len(model(agent)) - HEADER_MARGIN_CELLS
-    full, is_nearly_full = context(agent)
-    extras = [full] if full and not is_nearly_full else []
-    if agent.turns:
-        extras += [say("agent.tokens", count=count(spoken))] if spoken else []
-        extras.append(say("agent.round", round=agent.turns[-1].round_number))
-        usage = agent.turns[-1].usage
-        if usage is not None and usage.first_token_seconds is not None:
-            extras.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
     # Why it was cut off is said below its text as well.
     text = what if cell_len(what) <= room or agent.word != "cut" else f"{signs.PAUSED} {say('agent.cut')}"
-    text = f"{full} · {text}" if is_nearly_full else text
-    for extra in extras:
+    full, is_nearly_full = context(agent)
+    if is_nearly_full:
+        return f"{full} · {text}"
+    for extra in filter(None, (full, say("agent.tokens", count=count(spoken)) if spoken else "")):
         longer = f"{extra} · {text}"
         if cell_len(longer) > room:
             break
@@ -435,11 +403,6 @@ def labels_of(state: ConversationState) -> dict[str, str]:
         if label:
             found[label] = agent.id
     return found
-
-
-def names_of_gone(state: ConversationState) -> list[str]:
-    """Return the names of agents that spoke and have left the room."""
-    return [agent.name for agent in state.members.ordered if agent.is_gone and agent.name]
 
 
 def queued_words(state: ConversationState, queued: QueuedMessage) -> str:

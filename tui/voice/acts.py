@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from agent_tui.model.inert import inert_line
-from agent_tui.paths import current_folder, file_exists
 from tui.live.commands import NotDone
 from tui.live.exporting import written_path
 from tui.live.host import Host
-from tui.screens.choose import Candidate, Candidates, ChooseScreen
+from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.words import say
 from tui.voice.run import VoiceRun
 
 if TYPE_CHECKING:
     from agent_tui.audio.devices import Direction
 
-Act = Literal["mute", "interrupt", "text_only", "devices", "headphones", "file", "retry", "local", "listen"]
-MOST_FILES: Final = 500  # that are listed
+Act = Literal["mute", "interrupt", "text_only", "devices", "headphones", "retry", "local", "listen"]
 MAX_NAME_CHARACTERS: Final = 80  # of a device or a file
 NEED_AN_AGENT: Final = ("voice.mute", "voice.talk", "voice.interrupt", "voice.file", "voice.listen")
 
@@ -63,7 +57,7 @@ class VoiceActs:
         run, host = self._run, self._host
         match act:
             case "mute":
-                await run.mute(not run.state.mic.is_muted)
+                await run.do(lambda session: session.client.mute(not run.state.mic.is_muted))
             case "interrupt":
                 await run.do(lambda session: session.client.interrupt())
             case "listen":
@@ -73,9 +67,7 @@ class VoiceActs:
             case "headphones":
                 run.use_headphones(not run.uses_headphones)
             case "devices":
-                host.open(_device_screen(run), self._device_chosen)
-            case "file":
-                host.open(_file_screen(Path(current_folder() or "")), self._file_chosen)
+                self._open_devices()
             case "retry":
                 await self._retry()
             case "local":
@@ -94,13 +86,26 @@ class VoiceActs:
         else:
             self._host.warn(say("voice.nothing_waits"))
 
-    def _device_chosen(self, value: str | None) -> None:
-        if value is not None:
-            self._host.run("device", self._take_device(value))
+    def _open_devices(self) -> None:
+        """Let the person choose a device; "" is the system's default."""
+        known: dict[str, tuple[Direction, str]] = {}
 
-    async def _take_device(self, value: str) -> None:
-        kind, _, name = value.partition(" ")
-        direction: Direction = "input" if kind == "input" else "output"
+        async def load() -> list[Candidate]:
+            inputs, outputs = await self._run.source.devices()
+            found: list[tuple[Direction, list[str]]] = [("input", inputs), ("output", outputs)]
+            for direction, names in found:
+                for name in ("", *names) if names else ():
+                    label = f"{say(f'voice.devices.{direction}')} · {_device_name(name)}"
+                    known[label] = direction, name
+            return [Candidate(label, label) for label in known]
+
+        def chosen(label: str | None) -> None:
+            if label is not None:
+                self._host.run("device", self._take_device(*known[label]))
+
+        self._host.open(ChooseScreen(say("voice.devices.title"), load, ""), chosen)
+
+    async def _take_device(self, direction: Direction, name: str) -> None:
         await self._run.choose(direction, name)
         what = say(f"voice.devices.{direction}")
         self._host.tell(say("voice.devices.chosen", what=what, name=_device_name(name)))
@@ -110,62 +115,14 @@ class VoiceActs:
         """Send the named file to the agent; raises ``NotDone``."""
         if reason := self.why_not("voice.file"):
             raise NotDone(reason)
-        if not await self._send(written_path(written)):
-            raise NotDone
-
-    def _file_chosen(self, value: str | None) -> None:
-        if value:
-            self._host.run("file", self._send(written_path(value)))
-
-    async def _send(self, path: Path) -> bool:
-        """Send a file to the agent; return whether it was sent."""
         agent = self._run.state.agent
         if agent is not None and not agent.takes_files:
-            self._host.warn(say("voice.file.not_taken"))
-            return False
-        is_sent = await self._run.do(lambda session: session.client.send_file(path))
-        if is_sent:
-            self._host.tell(say("voice.file.sent", name=inert_line(path.name)))
-        return is_sent
-
-
-# --- lists to choose from ----------------------------------------------------------------------------------
-
-
-def _device_screen(run: VoiceRun) -> ChooseScreen:
-    """Return the dialog that closes with a device: its direction and its name, "" for the default."""
-
-    async def load() -> Candidates:
-        inputs, outputs = await run.source.devices()
-        return [*_rows("input", inputs), *_rows("output", outputs)]
-
-    return ChooseScreen(say("voice.devices.title"), load, f"input {run.request.input_name}")
-
-
-def _rows(direction: Direction, names: Sequence[str]) -> list[Candidate]:
-    """Return the system's default and the named devices, if there are any."""
-    what = say(f"voice.devices.{direction}")
-    return [
-        Candidate(f"{direction} {name}", f"{what} · {_device_name(name)}") for name in ("", *names) if names
-    ]
+            raise NotDone(say("voice.file.not_taken"))
+        path = written_path(written)
+        if not await self._run.do(lambda session: session.client.send_file(path)):
+            raise NotDone
+        self._host.tell(say("voice.file.sent", name=inert_line(path.name)))
 
 
 def _device_name(name: str) -> str:
     return inert_line(name, MAX_NAME_CHARACTERS) or say("voice.device.default")
-
-
-def _file_screen(folder: Path) -> ChooseScreen:
-    """Return the dialog that closes with the path of a file in ``folder``, or with a typed one."""
-    return ChooseScreen(
-        say("voice.file.title"), partial(asyncio.to_thread, _files, folder), "", may_type=True
-    )
-
-
-def _files(folder: Path) -> list[Candidate]:
-    try:
-        names = sorted(path.name for path in folder.iterdir() if file_exists(path))
-    except OSError:
-        return []
-    return [
-        Candidate(str(folder / name), inert_line(name, MAX_NAME_CHARACTERS)) for name in names[:MOST_FILES]
-    ]

@@ -72,7 +72,6 @@ class Board:
             status,
             [part for part in mine if part.key],
             [part for part in agents if part.key],
-            texts.listens_to(state),
         )
 
     def _show_place(self) -> None:
@@ -100,9 +99,10 @@ class Board:
         if focus == "choices":
             return choosing_hints()
         if focus == "line":
-            sends = "hint.send_when_ready" if self._run.is_starting else "hint.send"
             return possible(
-                (True, "enter", sends, 0), (asks, "tab", "hint.answer", 0), (True, "esc", "hint.back", 1)
+                (True, "enter", "hint.send", 0),
+                (asks, "tab", "hint.answer", 0),
+                (True, "esc", "hint.back", 1),
             )
         if focus in ("find", "go_to", "found"):
             return finding_hints(focus)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agent_tui.config.voice import MAX_ROOM_CHARACTERS
-from agent_tui.model.inert import inert_line
 from tui.live.commands import Commands, NotDone, completion, copy_newest
 from tui.live.composer import Writing
 from tui.live.exporting import export
@@ -17,7 +12,6 @@ from tui.live.host import Host
 from tui.screens.words import say
 from tui.voice.acts import VoiceActs
 from tui.voice.asks import VoiceAsks
-from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
 from widgets.composer import Composer
 from widgets.transcript.transcript import Transcript
@@ -26,30 +20,12 @@ if TYPE_CHECKING:
     from tui.cli.export.document import Exported
 
 
-class VoiceComposer(Writing):
-    """Keeps the draft of one voice room. It sends nothing itself."""
-
-    def __init__(self, room: str) -> None:
-        placeholder, completer = say("voice.placeholder"), partial(completion, kind="voice")
-        line = Composer(placeholder=placeholder, completer=completer, id="voice-line")
-        super().__init__(f"voice {room}", line)
-        self._waiting = ""  # what is sent once the agent is ready, unless it is changed before
-
-    def _show_note(self) -> None:
-        if self.line.text != self._waiting:
-            self._waiting = ""
-        self._show_in_note(say("voice.waits") if self._waiting else self._told)
-
-    def wait(self, text: str) -> None:
-        """Keep ``text`` in the line, and say that it waits for the agent."""
-        self._waiting = text
-        self._show_note()
-
-    def take_waiting(self) -> str:
-        """Return what waits for the agent, "" for nothing; it waits no more, and stays in the line."""
-        waiting, self._waiting = self._waiting, ""
-        self._show_note()
-        return waiting if waiting == self.line.text else ""
+def line_of(room: str) -> Writing:
+    """Return the line of a voice room, with its draft."""
+    completer = partial(completion, kind="voice")
+    return Writing(
+        f"voice {room}", Composer(placeholder=say("voice.placeholder"), completer=completer, id="voice-line")
+    )
 
 
 def commands_of(
@@ -58,14 +34,8 @@ def commands_of(
     asks: VoiceAsks,
     transcript: Transcript,
     host: Host,
-    open_voice: Callable[[VoiceRequest], None],
 ) -> Commands:
-    """Return the commands of one voice room. ``open_voice`` joins another one."""
-
-    def begin_another(name: str) -> None:
-        room = inert_line(name, MAX_ROOM_CHARACTERS) or next_name(run.request.room)
-        text_only, headphones = run.is_text_only, run.uses_headphones
-        open_voice(replace(run.request, room=room, text_only=text_only, headphones=headphones))
+    """Return the commands of one voice room."""
 
     def copy() -> None:
         lines = (line for line in reversed(run.state.lines.all.values()) if line.kind == "agent")
@@ -88,7 +58,6 @@ def commands_of(
         asks.composer,
         host,
         {
-            "new": begin_another,
             "chats": lambda _: host.do("app.lists('chats')"),
             "rooms": lambda _: host.do("app.lists('rooms')"),
             "stop": lambda _: acts.do("interrupt"),
@@ -96,14 +65,8 @@ def commands_of(
             "devices": lambda _: acts.do("devices"),
             "headphones": lambda _: acts.do("headphones"),
             "text": lambda _: acts.do("text_only"),
-            "file": lambda path: acts.send_file(path) if path else acts.do("file"),
+            "file": acts.send_file,
             "copy": lambda _: copy(),
             "export": write,
         },
     )
-
-
-def next_name(room: str) -> str:
-    """Return the name of the next room: "demo-2" after "demo"."""
-    counted = re.fullmatch(r"(.*)-(\d{1,9})", room)
-    return f"{counted[1]}-{int(counted[2]) + 1}" if counted else f"{room}-2"

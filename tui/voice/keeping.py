@@ -46,42 +46,35 @@ class Keeper:
         self._room = room
         self._key = f"voice {where} {room} {today().isoformat()}"
         self._seen: set[str] = set()
-        self._queue: asyncio.Queue[tuple[SpokenItem, str]] = asyncio.Queue()
-        self._keeping: asyncio.Task[None] | None = None
+        self._storing: asyncio.Task[None] | None = None  # the newest item
 
     def keep(self, items: Iterable[SpokenItem], speaker: str = "") -> None:
         """Store items; ``speaker`` is the agent's name."""
         for item in items:
             if item.role in ROLES and item.id and item.text.strip() and item.id not in self._seen:
                 self._seen.add(item.id)
-                self._queue.put_nowait((item, speaker))
-        if self._keeping is None and not self._queue.empty():
-            self._keeping = asyncio.create_task(self._keep_all())
+                self._storing = asyncio.create_task(self._store(item, speaker, after=self._storing))
 
     async def aclose(self) -> None:
         """Wait briefly for what is not stored yet."""
-        if self._keeping is not None:
+        if self._storing is not None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._queue.join(), FLUSH_SECONDS)
-            self._keeping.cancel()
-            await asyncio.gather(self._keeping, return_exceptions=True)
+                await asyncio.wait_for(self._storing, FLUSH_SECONDS)
 
-    async def _keep_all(self) -> None:
-        while True:
-            item, speaker = await self._queue.get()
-            try:
-                if not self.problem:
-                    client = await self._open_client()
-                    if not self.conversation_id:
-                        made = await client.create(
-                            kind="voice", title=say("voice.kept", room=self._room), client_key=self._key
-                        )
-                        self.conversation_id = made.id
-                    await client.record(self.conversation_id, **_fields(item, speaker))
-            except AgentTuiError as error:
-                self.problem = localised(error)
-            finally:
-                self._queue.task_done()
+    async def _store(self, item: SpokenItem, speaker: str, *, after: asyncio.Task[None] | None) -> None:
+        if after is not None:
+            await after
+        if self.problem:
+            return
+        try:
+            client = await self._open_client()
+            if not self.conversation_id:
+                title = say("voice.kept", room=self._room)
+                made = await client.create(kind="voice", title=title, client_key=self._key)
+                self.conversation_id = made.id
+            await client.record(self.conversation_id, **_fields(item, speaker))
+        except AgentTuiError as error:
+            self.problem = localised(error)
 
 
 def _fields(item: SpokenItem, speaker: str) -> dict[str, object]:

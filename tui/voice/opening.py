@@ -31,9 +31,10 @@ from tui.screens.words import say
 from tui.setting import change_table
 from tui.voice.keeping import FLUSH_SECONDS, Keeper
 from tui.voice.request import VoiceRequest
-from tui.voice.session import NotSetUp, Speech, VoiceSession
+from tui.voice.session import NotSetUp, VoiceSession
 
 if TYPE_CHECKING:
+    from agent_tui.audio.clocked import ClockedSound
     from agent_tui.audio.devices import Direction
     from agent_tui.audio.sound import Sound
     from agent_tui.clients.chat import ChatClient
@@ -228,7 +229,7 @@ def _with_program(request: VoiceRequest, voice: VoiceConfig, program: Any, place
     return VoiceSession(ConsoleClient(program, sound), sound, place, speech=speech)
 
 
-def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Sound, Speech | None]:
+def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Sound, ClockedSound | None]:
     """Return the session's sound, and the file that is played into it, if there is one."""
     from agent_tui.audio.clocked import silent_sound
     from agent_tui.audio.device_sound import DeviceSound

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from agent_tui.model.inert import inert_line
-from tui.screens.words import say, say_count
+from tui.screens.words import say
 from widgets.meter import QUIETEST_DBFS, Meter
 from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock
@@ -59,18 +59,14 @@ class MicPanel(Vertical):
             else:
                 meter.show(level.rms, level.peak, is_clipping=level.is_clipping)
 
-    def show_devices(
-        self, status: SoundStatus | None, mine: list[Part], agents: list[Part], about: str = ""
-    ) -> None:
-        """Show the devices, ``about`` to whom the agent listens, and keys at the right."""
+    def show_devices(self, status: SoundStatus | None, mine: list[Part], agents: list[Part]) -> None:
+        """Show the devices, and keys at the right."""
         # Problems of a device are on the card.
         has_input, has_output = status and not status.input_problem, status and not status.output_problem
         microphone = _named(status.input_name) if status and has_input else ""
         speaker = _named(status.output_name) if status and has_output else ""
-        underruns = status.underruns if status and has_output else 0
-        gaps = say_count("voice.underruns", underruns) if underruns else ""
-        self._about_mine.show([Part(microphone, 3), Part(about, 2)], right=mine)
-        self._about_agents.show([Part(speaker, 4), Part(gaps, 5)], right=agents)
+        self._about_mine.show([Part(microphone, 3)], right=mine)
+        self._about_agents.show([Part(speaker, 4)], right=agents)
 
 
 def _named(name: str) -> str:

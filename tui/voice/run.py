@@ -53,11 +53,6 @@ class VoiceRun:
         return self.session is not None and not self.state.is_over
 
     @property
-    def is_starting(self) -> bool:
-        """Whether there may soon be an agent to which words can be sent, but is none yet."""
-        return self.state.phase not in READY and not self.state.is_over
-
-    @property
     def log_id(self) -> str:
         """The id of the conversation of the newest session; "" for none."""
         return self._newest.log_id if self._newest is not None else ""
@@ -154,23 +149,13 @@ class VoiceRun:
             return False
         return await self.do(lambda session: session.client.say(text))
 
-    async def mute(self, muted: bool) -> bool:
-        return await self.do(lambda session: session.client.mute(muted))
-
-    async def start_talking(self) -> bool:
-        """Begin a push-to-talk turn; return whether that was possible."""
-        return await self.do(lambda session: session.client.start_talking())
-
-    async def stop_talking(self) -> None:
-        await self.do(lambda session: session.client.stop_talking())
-
     async def only_text(self, is_text_only: bool) -> None:
         """Turn the sound off in both directions, or on again."""
         self.is_text_only = is_text_only
         if self.session is not None:
             sound = self.session.sound
             sound.hold() if is_text_only else sound.resume()
-            await self.mute(is_text_only)
+            await self.do(lambda session: session.client.mute(is_text_only))
         self.look_at_sound()
 
     def use_headphones(self, on: bool) -> None:

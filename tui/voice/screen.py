@@ -18,6 +18,7 @@ from textual.events import Key, Resize
 from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
 from tui.link import ChatLink
 from tui.live.approvals import Approvals
+from tui.live.composer import Writing
 from tui.live.find import FindBar, OneTranscript
 from tui.live.key_hints import keys_of
 from tui.live.screen import CALM_LOOK_SECONDS, LiveScreen
@@ -26,7 +27,7 @@ from tui.voice import texts
 from tui.voice.acts import Act, VoiceActs
 from tui.voice.asks import VoiceAsks
 from tui.voice.board import Board, Focus
-from tui.voice.composer import VoiceComposer, commands_of
+from tui.voice.composer import commands_of, line_of
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
@@ -58,7 +59,7 @@ class VoiceScreen(LiveScreen):
         Binding("t", "act('text_only')", "Text only, or talk again", id="voice.text"),
         Binding("d", "act('devices')", "Choose microphone and speaker", id="voice.devices"),
         Binding("h", "act('headphones')", "Headphones: no echo to cancel", id="voice.headphones"),
-        Binding("f", "act('file')", "Send a file to the agent", id="voice.file"),
+        Binding("f", "write('/file ')", "Send a file to the agent", id="voice.file"),
         Binding("r", "act('retry')", "Retry: connect or wait for the agent again", id="voice.retry"),
         Binding("l", "act('local')", "Talk to an agent on this machine", id="voice.local"),
         Binding("a", "act('listen')", "Ask the agent to listen to you", id="voice.listen"),
@@ -69,7 +70,7 @@ class VoiceScreen(LiveScreen):
         Binding("escape", "back", "Back, or leave the room", id="voice.back"),
     ]
 
-    composer: VoiceComposer
+    composer: Writing
 
     def __init__(
         self,
@@ -77,12 +78,8 @@ class VoiceScreen(LiveScreen):
         link: ChatLink,
         request: VoiceRequest,
         clock: FrameClock,
-        *,
-        open_voice: Callable[[VoiceRequest], None],
     ) -> None:
-        """``link`` leads to our backend, which has the session's conversation; ``open_voice`` joins another
-        voice room.
-        """
+        """``link`` leads to our backend, which has the session's conversation."""
         super().__init__(clock)
         self.run = VoiceRun(source, request, changed=self._changed, failed=self._host.warn)
         self.state = self.run.state
@@ -93,7 +90,7 @@ class VoiceScreen(LiveScreen):
         self._board = board = Board(self.run, clock, self._lines)
         self._words = board.panel, board.place, self._transcript, board.card
         self._find_bar = FindBar(OneTranscript(self._transcript))
-        self.composer = VoiceComposer(request.room)
+        self.composer = line_of(request.room)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
         self._asks = VoiceAsks(
             link,
@@ -104,9 +101,7 @@ class VoiceScreen(LiveScreen):
             changed=self._asks_changed,
             restarted=self._acts.begin,
         )
-        self._commands = commands_of(
-            self.run, self._acts, self._asks, self._transcript, self._host, open_voice
-        )
+        self._commands = commands_of(self.run, self._acts, self._asks, self._transcript, self._host)
         self._approvals = Approvals(self._asks, self._host)
 
     def on_mount(self) -> None:
@@ -120,7 +115,11 @@ class VoiceScreen(LiveScreen):
     def _talk_key(self) -> TalkKey:
         app = self.app
         assert isinstance(app, KeysInOrder)  # there is no other kind of app
-        return TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
+        return TalkKey(
+            app.presses,
+            lambda: self.run.do(lambda session: session.client.start_talking()),
+            lambda: self.run.do(lambda session: session.client.stop_talking()),
+        )
 
     # --- what comes in ---------------------------------------------------------------------------------
 
@@ -133,9 +132,7 @@ class VoiceScreen(LiveScreen):
         if isinstance(event, LinkMoved) and event.status == "connecting":
             self.run_worker(self._asks.follow(self.run.session), group="log", exclusive=True)
         if not self.state.mic.is_talking and not self.run.is_joined:
-            self._talk_key.forget()
-        if not self.run.is_starting and (text := self.composer.take_waiting()) and not self.state.is_over:
-            self.call_later(self._send, text)
+            self._talk_key.is_on = False
         self._show_soon()
 
     def _asks_changed(self) -> None:
@@ -186,24 +183,14 @@ class VoiceScreen(LiveScreen):
         tell_releases(self.app, False)
 
     async def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Run the command, or send the text, that was typed, once there is an agent; a yes or a no answers a
-        question, and is not sent to the agent.
+        """Run the command, or send the text, that was typed; a yes or a no answers a question, and is not
+        sent to the agent.
         """
         event.stop()
         if self._commands.run(event.text):
             return
-        if self._approvals.answer_in_words(event.text):
+        if self._approvals.answer_in_words(event.text) or await self.run.type(event.text.strip()):
             self.composer.line.take_away(event.text)
-        elif self.run.is_starting:
-            self.composer.wait(event.text)
-        else:
-            await self._send(event.text)
-
-    async def _send(self, text: str) -> None:
-        """Send what is in the line, unless it was sent since."""
-        line = self.composer.line
-        if line.text.startswith(text) and await self.run.type(text.strip()):
-            line.take_away(text)
 
     async def on_key(self, event: Key) -> None:
         """Stop talking, if the terminal reports that the key was released."""
@@ -238,6 +225,9 @@ class VoiceScreen(LiveScreen):
 
     async def action_act(self, act: Act) -> None:
         await self._acts.act(act)
+
+    def action_write(self, text: str) -> None:
+        self.composer.write(text)
 
     async def action_talk(self) -> None:
         if self.run.is_text_only:

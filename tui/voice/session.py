@@ -11,20 +11,11 @@ from agent_tui.model.voice import HistoryLoaded, ItemStored, VoiceEvent
 from tui.voice.request import VoiceRequest
 
 if TYPE_CHECKING:
+    from agent_tui.audio.clocked import ClockedSound
     from agent_tui.audio.devices import Direction
     from agent_tui.audio.sound import Sound
     from agent_tui.clients.voice.client import VoiceClient
     from tui.voice.keeping import Keeper
-
-
-class Speech(Protocol):
-    """A file in place of the microphone. It waits until ``begin``."""
-
-    def begin(self) -> None: ...
-
-    @property
-    def is_over(self) -> bool:
-        """Whether all of it was played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +30,7 @@ class VoiceSession:
     place: str = ""
     conversation_id: str = ""
     is_owner: bool = True
-    speech: Speech | None = None
+    speech: ClockedSound | None = None
     keeper: Keeper | None = None  # stores what is said, if the agent does not
     delete_empty: Callable[[], Awaitable[None]] | None = None  # its log, if our backend does not
 

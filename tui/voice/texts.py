@@ -100,11 +100,11 @@ def card(state: VoiceState, shown: VoiceShown) -> Card | None:
     if "agent_left" in overlays:
         return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
     if "not_linked" in overlays:
-        name, agent, why = _name(state), state.agent, "heard_left" if state.heard_left else "not_linked"
-        if agent is None or agent.takes_requests:
-            return Card(say("voice.card.not_linked", name=name), (("a", "voice.card.listen"),))
-        # Everyone gets its words and sound; no key can ask for what it does not offer.
-        return Card(say(f"voice.card.{why}.{'typed' if agent.has_session else 'only'}", name=name))
+        why = "heard_left" if state.heard_left else "not_linked"
+        can_ask = state.agent is None or state.agent.takes_requests
+        return Card(
+            say(f"voice.card.{why}", name=_name(state)), (("a", "voice.card.listen"),) if can_ask else ()
+        )
     sound = state.sound
     if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
         problem = localised(inert_line(sound.input_problem, MAX_DETAIL_CHARACTERS))
@@ -138,15 +138,6 @@ def instead_of_levels(state: VoiceState, has_signal: bool, *, is_open: bool) -> 
     if "muted" in overlays:
         return say("voice.muted"), theirs
     return "" if has_signal else say("voice.no_signal"), theirs
-
-
-def listens_to(state: VoiceState) -> str:
-    """Return to whom the agent listens, if there are several people."""
-    people = [person for person in state.people if not person.is_agent]
-    heard = state.heard
-    if heard is None or len(people) < 2:
-        return ""
-    return say("voice.listens_to", name=say("voice.you") if heard.is_me else _name(state))
 
 
 def latency(times: TurnTimes) -> list[str]:

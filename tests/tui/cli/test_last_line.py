@@ -149,7 +149,7 @@ def test_a_signal_before_a_run_begins_leaves_its_end(
 
 
 def test_only_runs_have_an_end() -> None:
-    for words in ("ask x", "rooms list --output json", "voice devices --output json", "ask x --output text"):
+    for words in ("ask x", "rooms list --output json", "doctor --json", "ask x --output text"):
         assert end_of_nothing(words.split()) == ""
     assert '"room":null,"conversation":null' in end_of_nothing(
         ["voice", "--wav", "a.wav", "--output", "json"]

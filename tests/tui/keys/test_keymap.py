@@ -80,8 +80,8 @@ def test_our_own_keys_do_not_clash() -> None:
         ("help.close", "app.quit", True),  # but for what goes before everything
         ("help.close", "room.pause", False),
         ("help.close", "quit.stay", False),
-        ("form.next", "settings.add", True),  # a field and its form
-        ("form.pick", "setup.next", False),  # where there is no such field
+        ("form.next", "settings.save", True),  # a field and its form
+        ("form.pick", "setup.back", False),  # where there is no such field
     ],
 )
 def test_which_bindings_one_press_could_mean(one: str, other: str, together: bool) -> None:

@@ -39,8 +39,7 @@ class OneVoice(MayBeAscii[int], KeysInOrder[int]):
         self.copied: list[str] = []
         self.talk_log = FakeChatLink()
         link = cast("ChatLink", self.talk_log)
-        self.opened: list[VoiceRequest] = []
-        self.voice = VoiceScreen(source, link, request, self.clock, open_voice=self.opened.append)
+        self.voice = VoiceScreen(source, link, request, self.clock)
         self.time = 100.0
         self.voice.now = self.presses.now = lambda: self.time
         self.voice.wall_clock = lambda: NOON

@@ -10,16 +10,16 @@ from typing import cast
 
 import pytest
 
+from agent_tui.audio.clocked import ClockedSound
 from agent_tui.clients.chat import ChatClient
 from agent_tui.model import voice as vo
-from agent_tui.model.errors import AgentTuiError, ConfigError, ConnectFailed, NotFound
-from agent_tui.model.events import Event, Message, Step, StepSet, ToolAsk, ToolStatusChanged
+from agent_tui.model.errors import ConfigError, ConnectFailed, NotFound
+from agent_tui.model.events import Event, Step, StepSet, ToolAsk, ToolStatusChanged
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.voice import VoiceState
 from tests.fakes.chat_link import FakeChatClient
 from tests.fakes.voice_client import FakeSound, FakeVoiceClient
 from tests.settling import settle
-from tests.state.chat_events import message
 from tests.state.voice_talk import JOINED, turn
 from tui.cli.arguments import take_connection
 from tui.cli.headless.formats import Ending, FormatName
@@ -29,7 +29,7 @@ from tui.cli.tree import run
 from tui.language import speak
 from tui.request import Server
 from tui.voice.headless.formats import voice_format
-from tui.voice.headless.talk import HeadlessTalk, follow_log, kept_log
+from tui.voice.headless.talk import HeadlessTalk, follow_log
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import VoiceRequest
 from tui.voice.session import VoiceSession
@@ -60,7 +60,8 @@ class Headless:
         self.state = VoiceState()
         self.form = voice_format(form)
         self.sound = FakeSound()
-        session = VoiceSession(self.client, self.sound, speech=None if lines else self.speech)
+        speech = None if lines else cast("ClockedSound", self.speech)
+        session = VoiceSession(self.client, self.sound, speech=speech)
         self._interrupts = Interrupts()
         typed = _typed(lines) if lines is not None else None
         clock = asyncio.get_running_loop().time
@@ -324,27 +325,6 @@ class AskingClient(FakeChatClient):
         for step_id, form in (("s1", None), ("s2", ToolForm("files", "Your name?"))):
             yield ToolStatusChanged("m1", step_id, "asks", ask=ToolAsk("files asks", form=form))
         raise NotFound("There is no conversation c1")  # it was empty when the session ended
-
-
-@pytest.mark.parametrize(
-    ("has_spoken", "stored", "refuse", "named"),
-    [
-        (True, [], None, "c1"),  # its last words may still be on their way
-        (False, [message("q1", "Said earlier")], None, "c1"),
-        (False, [], None, ""),
-        (True, [], NotFound("There is no conversation c1"), ""),
-        (True, [], ConnectFailed("the backend has ended"), "c1"),
-    ],
-)
-async def test_a_log_of_nothing_is_not_named(
-    has_spoken: bool, stored: list[Message], refuse: AgentTuiError | None, named: str
-) -> None:
-    client, state = FakeChatClient(), VoiceState()
-    client.stored, client.refuse = stored, refuse
-    for event in turn(1, "Hello", "Good day.") if has_spoken else ():
-        state.apply(event)
-    session = VoiceSession(FakeVoiceClient(), FakeSound(), conversation_id="c1")
-    assert await kept_log(cast("ChatClient", client), session, state) == named
 
 
 async def test_a_call_that_asks_is_denied_and_a_form_declined(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,11 +70,9 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
             session = await voice.open(request, output.notice)
             async with connect.chat_client(server) as client, asyncio.TaskGroup() as group:
                 denying = group.create_task(follow_log(client, session))
-                try:
-                    ending = await HeadlessTalk(session, form, state, lines).run(interrupts)
-                finally:
-                    kept_as = await kept_log(client, session, state)
+                ending = await HeadlessTalk(session, form, state, lines).run(interrupts)
                 denying.cancel()
+            kept_as = session.conversation_id if said(state) else ""  # a log of nothing is deleted
             return ending, None
         finally:
             await voice.aclose()
@@ -86,20 +84,6 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
                 transcript.writelines(f"{line_text(line)}\n" for line in said(state) if line_text(line))
 
     return carried_out(source, errand, None, finish)
-
-
-async def kept_log(client: ChatClient, session: VoiceSession, state: VoiceState) -> str:
-    """Return the id of the log of a session that is over; "" if it has none: that of nothing is deleted."""
-    if not (conversation_id := session.conversation_id):
-        return ""
-    try:
-        stored = await client.messages_raw(conversation_id)
-    except NotFound:
-        return ""
-    except AgentTuiError as error:
-        output.notice(localised(error))
-        return conversation_id
-    return conversation_id if stored or said(state) else ""
 
 
 async def follow_log(client: ChatClient, session: VoiceSession) -> None:
