@@ -43,6 +43,7 @@ SAYS: Final = {
     "ToolError": slice(0, 1),
     "CallDenied": slice(0, 1),
     "failed": slice(0, 1),
+    "_remark": slice(1, 2),
     "replace": slice(0, 0),
 }  # which arguments are words
 OTHERS: Final = (  # words of the system, and states
@@ -194,9 +195,11 @@ class Walk:
                     _name(value).lstrip("_") in GATHERED
                 ):
                     self._said(module, node, words)
-                case ast.Call(func=ast.Name(id="VoicePart"), args=[_, what, licence, _, _, _, without]):
+                case ast.Call(func=ast.Name(id="VoicePart"), args=[_, what, licence, _, _, without]):
                     for words in (what, licence, without):
                         self._said(module, node, words)
+                case ast.Call(func=ast.Attribute(attr="get"), args=[_, otherwise]):
+                    self._said(module, node, otherwise)  # what is said of what a table lacks
                 case ast.Call(func=ast.Name(id="wrong_field"), args=[_, ast.Constant(value=str(text))]):
                     self._keep(f"{{name}} {text}")
                 case ast.AugAssign(target=target, value=words) if _name(target).lstrip("_") in GATHERED:

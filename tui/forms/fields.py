@@ -80,15 +80,13 @@ class Picking(Line):
         Binding("down", "pick", "Choose from a list", id="form.pick", show=False)
     ]
 
-    class Asked(Message):
-        """Posted to open the list."""
-
-        def __init__(self, line: Picking) -> None:
-            super().__init__()
-            self.line = line
+    def __init__(self, value: str, pick: Callable[[], object], *, placeholder: str, id: str) -> None:
+        """``pick`` opens the list."""
+        super().__init__(value, placeholder=placeholder, id=id)
+        self._pick = pick
 
     def action_pick(self) -> None:
-        self.post_message(self.Asked(self))
+        self._pick()
 
 
 class Choice(Static, can_focus=True):

@@ -23,17 +23,6 @@ if TYPE_CHECKING:
 _SETTINGS: Final = settings_of(AgentInfo)  # a chat has the same
 
 
-def pick_for(line: Picking, offered: ChooseScreen) -> None:
-    """Fill ``line`` with what a person chooses from a list."""
-
-    def chosen(value: str | None) -> None:
-        if value is not None:
-            line.value = inert_line(value, MAX_LINE_CHARACTERS)
-            line.action_end()
-
-    line.app.push_screen(offered, chosen)
-
-
 class ModelFields(VerticalGroup):
     """A field for the provider and one for the model."""
 
@@ -43,7 +32,8 @@ class ModelFields(VerticalGroup):
         self._providers: list[ProviderInfo] = []  # the default one first
         nobody = [(provider_id, provider_id or say("agent_form.provider.default"))]
         self._choice = Choice(nobody, provider_id, id="provider")
-        self._line = Picking(model, placeholder=say("agent_form.model.default"), id="model")
+        default = say("agent_form.model.default")
+        self._line = Picking(model, self._pick, placeholder=default, id="model")
         label = say("agent_form.provider")
         self._provider = Field("provider", label, self._choice, _SETTINGS["provider_id"])
         self._model = Field("model", say("agent_form.model"), self._line, _SETTINGS["model"])
@@ -79,12 +69,18 @@ class ModelFields(VerticalGroup):
             return say("agent_form.provider.default")
         return say("agent_form.provider.default.name", name=inert_line(first, 40))
 
-    def on_picking_asked(self, event: Picking.Asked) -> None:
-        event.stop()
+    def _pick(self) -> None:
+        """Fill in the model that a person chooses from a list."""
+
+        def chosen(model: str | None) -> None:
+            if model is not None:
+                self._line.value = inert_line(model, MAX_LINE_CHARACTERS)
+                self._line.action_end()
+
         value = self._choice.value
         named = (one.name or one.id for one in self._providers if one.id == value)
         title = say("agent_form.models", provider=next(named, self._choice.label))
-        pick_for(event.line, ChooseScreen(title, self._models, event.line.value, may_type=True))
+        self.app.push_screen(ChooseScreen(title, self._models, self._line.value, may_type=True), chosen)
 
     async def _models(self) -> list[Candidate]:
         """Ask the chosen provider for its models."""

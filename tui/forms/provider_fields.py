@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from agent_tui.config.file import DEMO_PROVIDER, ProviderConfig
-from agent_tui.config.presets import PRESETS, Preset, name_at, preset_of
+from agent_tui.config.presets import PRESETS, name_at, preset_of
 from agent_tui.redaction import shown_url
 from tui.forms.fields import Choice, Field, Line
 from tui.forms.kept_providers import WantedProvider, configured
@@ -47,7 +47,8 @@ class ProviderFields(VerticalGroup):
             name = self._free_name(preset.id)
             filled |= {"address": found.address, "variable": found.variable, "name": name}
         self._which = Choice([], "", id="which")
-        self._kind = Choice([(one.id, _called(one)) for one in PRESETS.values()], preset.id, id="kind")
+        kinds = {one.id: one.label for one in PRESETS.values()} | {OPENAI.id: say("setup.kind.openai")}
+        self._kind = Choice(list(kinds.items()), preset.id, id="kind")
         self._lines = {name: Line(text, id=name) for name, text in filled.items()}
         self._lines["key"].password = True
         inner: dict[str, Choice | Line] = {"which": self._which, "kind": self._kind, **self._lines}
@@ -173,10 +174,3 @@ class ProviderFields(VerticalGroup):
             int(limit) if _LIMIT.fullmatch(limit) else None,
             in_file=in_file,
         )
-
-
-def _called(preset: Preset) -> str:
-    """Return the name of a preset: its own, except for kinds that can be at several places."""
-    if preset.id in ("openai", "ollama"):
-        return say(f"setup.kind.{preset.id}")
-    return say("setup.kind.here", name=preset.label) if preset.port else preset.label

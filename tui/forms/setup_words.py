@@ -11,8 +11,6 @@ SETUP: Final[dict[str, str]] = {
     "setup.which.change": "edit {name}",
     "setup.kind": "kind",
     "setup.kind.openai": "OpenAI-compatible",
-    "setup.kind.ollama": "Ollama",
-    "setup.kind.here": "{name}, on this machine",
     "setup.address": "address",
     "setup.key": "key",
     "setup.key.hint": "saved in the system's keyring; may be empty",

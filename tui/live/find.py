@@ -36,12 +36,6 @@ class SearchTarget(Protocol):
     @property
     def active(self) -> Transcript | None: ...
 
-    @property
-    def message_count(self) -> int: ...
-
-    def go_to_message(self, number: int) -> None:
-        """Bring a message to the top, counted from 1."""
-
     def focus_current(self) -> None:
         """Give the focus to what keys act on."""
 
@@ -100,7 +94,8 @@ class FindBar(Horizontal):
                 self._open("find", say("find.label"))  # what was looked for before can be typed over
                 self._search()
         elif what == "number":
-            if number := self._panes.message_count:
+            active = self._panes.active
+            if active is not None and (number := active.reader.message_count):
                 self._stop()
                 self._line.value = ""
                 self._open("go_to", say("go_to.label", count=count(number)))
@@ -158,10 +153,10 @@ class FindBar(Horizontal):
             active.action_to_start()
         elif active is not None and wanted == "end":
             active.action_follow()
-        elif wanted:
+        elif active is not None and wanted:
             number = int(wanted[:9])
-            self._panes.go_to_message(number)
-            if number > (there := self._panes.message_count):
+            active.reader.go_to_message(number)
+            if number > (there := active.reader.message_count):
                 self.notify(say_count("go_to.beyond", there), markup=False)
 
     # --- what is found ---------------------------------------------------------------------------------
@@ -204,13 +199,6 @@ class OneTranscript:
 
     def __init__(self, transcript: Transcript) -> None:
         self.active = transcript
-
-    @property
-    def message_count(self) -> int:
-        return self.active.reader.message_count
-
-    def go_to_message(self, number: int) -> None:
-        self.active.reader.go_to_message(number)
 
     def focus_current(self) -> None:
         self.active.screen.set_focus(self.active, scroll_visible=False)

@@ -101,14 +101,6 @@ class RoomPanes(Container):
         return sum(pace.tokens for pace in self._paces.values())
 
     @property
-    def message_count(self) -> int:
-        return self.active.reader.message_count if self.active is not None else 0
-
-    def go_to_message(self, number: int) -> None:
-        if self.active is not None:
-            self.active.reader.go_to_message(number)
-
-    @property
     def shown(self) -> texts.RoomShown:
         return texts.RoomShown(
             panes=len(self._panes),

@@ -122,7 +122,7 @@ class RoomScreen(LiveScreen):
             return
         seconds_left = self._room.following.seconds_left
         status = texts.status(self.state, self._runs.asked, seconds_left, self.key_now)
-        parts = [Part(text, rank) for rank, text in enumerate(texts.progress(self.state))]
+        parts = [Part(text, rank) for rank, text in enumerate(texts.progress(self.state), 1)]
         self._lines.top.show([texts.title(self.state)], parts, [status_part(status)])
 
     @property

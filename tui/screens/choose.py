@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import MAX_LINE_CHARACTERS, Line, swatch, wrong
+from tui.forms.fields import MAX_LINE_CHARACTERS, Line, wrong
 from tui.screens.dialog import Dialog, framed
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.localised import localised
@@ -29,11 +29,10 @@ MAX_COLUMN_CELLS: Final = 44  # of the labels, if details follow them
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``label`` is the text for a person, ``detail`` follows it dim, a ``color`` is shown before it."""
+    """``label`` is the text for a person, ``detail`` follows it dim."""
 
     value: str
     label: str
-    color: str = ""
     detail: str = ""
 
 
@@ -115,8 +114,6 @@ class ChooseScreen(Dialog[str | None]):
         if one.value == self._value and self._value:
             detail = " · ".join(filter(None, (say("choose.now"), detail)))
         parts: list[Content | str | tuple[str, str]] = [label]
-        if one.color:
-            parts = [swatch(self, one.color), f" {label}"]
         if detail:
             space = " " * (2 + max(0, min(wide, MAX_COLUMN_CELLS) - cell_len(label)))
             parts.append((space + detail, "dim"))

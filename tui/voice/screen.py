@@ -31,7 +31,7 @@ from tui.voice.composer import commands_of, line_of
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
-from tui.voice.session import NotSetUp, VoiceSource
+from tui.voice.session import VoiceSource
 from tui.voice.talking import TalkKey
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
@@ -162,7 +162,6 @@ class VoiceScreen(LiveScreen):
         problem, session = self.run.problem, self.run.session
         return texts.VoiceShown(
             problem=texts.problem(problem) if problem is not None and self.state.phase == "failed" else "",
-            needs_setup=isinstance(problem, NotSetUp),
             has_signal=session is None or session.sound.status.has_signal,
             may_use_local=not self.run.request.local_agent,
             asking=asking(self._asks.state) if self._approvals.spot is not None else "",

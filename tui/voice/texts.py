@@ -43,7 +43,6 @@ class VoiceShown:
     """What only the screen knows: why no session could be opened, and the microphone's state."""
 
     problem: str = ""  # why no session could be opened
-    needs_setup: bool = False
     has_signal: bool = True
     may_use_local: bool = True
     asking: str = ""  # what a tool needs of the person, with its sign
@@ -54,7 +53,7 @@ def status(state: VoiceState, shown: VoiceShown) -> Status:
     """Return the session's state for the top line."""
     overlays, phase = state.overlays, state.phase
     if shown.problem:
-        return Status(f"{signs.FAILED} {say('voice.not_set_up' if shown.needs_setup else 'voice.failed')}")
+        return Status(f"{signs.FAILED} {say('voice.failed')}")
     if "reconnecting" in overlays:
         attempt = state.link.attempt
         if attempt > 1:

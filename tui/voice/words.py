@@ -32,7 +32,6 @@ VOICE: Final[dict[str, str]] = {
     "voice.reconnecting.try": "reconnecting… ({attempt})",
     "voice.ended": "ended",
     "voice.failed": "failed",
-    "voice.not_set_up": "not set up",
     "voice.absent": "no agent",
     # the microphone's rows
     "voice.you": "you",
