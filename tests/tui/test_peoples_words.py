@@ -10,7 +10,7 @@ from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.widgets.apps import Hand, running
-from tui.room.feed import RoomFeed
+from tui.room.panes import RoomFeed
 from widgets.transcript.transcript import Transcript
 
 MIKA, ADA, WANG = AGENTS

@@ -9,7 +9,7 @@ from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
 from tests.widgets.apps import Hand
-from tui.room.feed import RoomFeed
+from tui.room.panes import RoomFeed
 from widgets.transcript.transcript import Transcript
 
 MIKA, ADA, WANG = AGENTS
