@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from agent_tui.model.events import ConversationInfo, RoomInfo
@@ -13,6 +14,7 @@ Place = tuple[int, float, str]
 """The sort key of a room or chat; its id comes last, so that no two are the same."""
 
 
+@lru_cache(maxsize=4_096)  # a list is put in order after each change
 def moment_of(when: str) -> float:
     """Return an ISO 8601 time in seconds since 1970; 0 if it is not one."""
     try:
