@@ -227,7 +227,7 @@ def test_an_english_word_counts_less_than_one_of_the_language() -> None:
 
 def test_what_cannot_be_done_fits_less_than_anything_that_can() -> None:
     able = PaletteRow("Pause or resume the room", "p", print, ("stop",))
-    greyed = PaletteRow("Stop the agent", "s", print, used=99, is_greyed=True)
+    greyed = PaletteRow("Stop the agent", "s", print, used=99, is_impossible=True)
     assert fit(["stop"], able)[0] > fit(["stop"], greyed)[0] > 0
     assert fit(["pau", "room"], able)[0] > fit(["pau", "zebra"], able)[0] == 0
 

@@ -40,7 +40,6 @@ MOVES: Final = frozenset(  # actions of any scope that only move the focus, the 
     )
 )
 HIT: Final = "bold underline"
-GREYED: Final = "dim"
 _LATER: Final = {"program": 1, "composer": 2, "find": 2, "panes": 2, "reading": 2}  # groups of the help
 _SCORES: Final = {BEGINNING: 1.0, WORD: 0.9, SCATTERED: 0.5}
 _ALSO: Final = 0.85  # a match in a synonym counts less than one in the name
@@ -76,7 +75,7 @@ class PaletteRow(NamedTuple):
     also: tuple[str, ...] = ()
     english: tuple[str, ...] = ()
     used: int = 0
-    is_greyed: bool = False
+    is_impossible: bool = False
     moves: bool = False
 
 
@@ -101,7 +100,7 @@ class Palette:
         counts = self._used.counts()
         found = sorted(offers(screen, self._keymap), key=lambda offer: _LATER.get(offer.group, 0))
         rows = [self._row(offer, counts) for offer in found if NOT_IN_PALETTE.isdisjoint(offer.ids)]
-        return sorted(rows, key=lambda row: (row.is_greyed, -row.used))
+        return sorted(rows, key=lambda row: (row.is_impossible, -row.used))
 
     def _row(self, offer: Offer, counts: dict[str, int]) -> PaletteRow:
         keys = shown_all(offer.keys, ascii_only=is_ascii(self._app)) or say("help.no_key")
@@ -114,7 +113,7 @@ class Palette:
             also=tuple(" ".join(map(say, synonyms)).casefold().split()),
             english=tuple(english.casefold().split()),
             used=sum(counts.get(one, 0) for one in offer.ids),
-            is_greyed=bool(offer.reason),
+            is_impossible=bool(offer.reason),
             moves=any(one.partition(".")[2] in MOVES for one in offer.ids),
         )
 
@@ -143,7 +142,7 @@ class Actions(Provider):
             title = title.stylize(HIT, at, at + 1)
         free = min(CELLS, self.app.size.width) - EDGES - cell_len(entry.title) - cell_len(entry.help)
         row = title.append(" " * free + entry.help) if free >= 2 else title
-        return row.stylize(GREYED) if entry.is_greyed else row, "" if free >= 2 else escape(entry.help)
+        return row, "" if free >= 2 else escape(entry.help)
 
     async def discover(self) -> Hits:
         for entry in self._rows():
@@ -162,7 +161,7 @@ class Actions(Provider):
             yield Hit(score, shown, entry.do, entry.title, below or None)
         if not hits:
             nothing = say("choose.nothing")
-            yield Hit(0.01, Content.styled(nothing, GREYED), lambda: None, nothing)
+            yield Hit(0.01, Content(nothing), lambda: None, nothing)
 
 
 def fit(words: Sequence[str], entry: PaletteRow) -> tuple[float, tuple[int, ...]]:
@@ -182,7 +181,7 @@ def fit(words: Sequence[str], entry: PaletteRow) -> tuple[float, tuple[int, ...]
     if not scores or not all(scores):
         return 0.0, ()
     total = sum(scores) / len(scores) + min(entry.used, 50) / 1_000
-    return (total / 100 if entry.is_greyed else total), tuple(sorted(places))
+    return (total / 100 if entry.is_impossible else total), tuple(sorted(places))
 
 
 def _score(word: str, found: FuzzyMatch | None) -> float:

@@ -116,7 +116,7 @@ class ChooseScreen(Dialog[str | None]):
         parts: list[Content | str | tuple[str, str]] = [label]
         if detail:
             space = " " * (2 + max(0, min(wide, MAX_COLUMN_CELLS) - cell_len(label)))
-            parts.append((space + detail, "dim"))
+            parts.append((space + detail, "$text-muted"))
         return Content.assemble(*parts)
 
     def on_input_changed(self, event: Input.Changed) -> None:

@@ -11,10 +11,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalGroup
 from textual.content import Content
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.forms.fields import Line
+from widgets.painted import plain_on_cursor
 
 PAGE: Final = 8  # rows that a page key moves
 
@@ -28,6 +30,13 @@ def keys_of(scope: str, back: str) -> list[BindingType]:
         Binding("pageup", f"move(-{PAGE})", "Page up", id=f"{scope}.page_up", show=False),
         Binding("pagedown", f"move({PAGE})", "Page down", id=f"{scope}.page_down", show=False),
     ]
+
+
+class MatchList(OptionList):
+    """A list whose muted words can be read on the cursor's row, too."""
+
+    def render_line(self, y: int) -> Strip:
+        return plain_on_cursor(super().render_line(y), self)
 
 
 class LineAndList(VerticalGroup):
@@ -50,7 +59,7 @@ class LineAndList(VerticalGroup):
         self.note = Static(note, classes="note", markup=False)
         self.note.display = bool(note)
         self._is_note_first = note_first
-        self._listed = OptionList(markup=False, compact=True)
+        self._listed = MatchList(markup=False, compact=True)
         self._listed.can_focus = False
 
     def compose(self) -> ComposeResult:
