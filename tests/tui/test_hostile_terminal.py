@@ -208,11 +208,9 @@ def look_at_the_list(view: Terminal) -> None:
     """Open what the list can open, and have everything refused."""
     for word in ("room", "Ada", "words"):
         view.wait_for(f"[red]{word}[/]")
-    view.send("c")
-    view.wait_for("[red]rooms[/]")
     view.send("R")
-    view.wait_for("Rename room")
-    back(view, "Rename room")
+    view.wait_for("enter save")
+    back(view, "enter save")
     view.send("n")
     view.wait_for("New room")
     view.send("why?")
