@@ -71,14 +71,12 @@ class ReaderPlace:
 
     @property
     def acts(self) -> frozenset[str]:
-        """What can be done with the message: again, edit, version (there is an earlier one), newer."""
+        """What can be done with the message: again, edit, version."""
         turn = self.turn
-        versions = turn.versions if turn is not None and turn.id in turn.versions else ()
         fits = {
             "again": True,
             "edit": turn is not None and turn.role == "user",
-            "version": turn is not None and turn.id in versions[1:],
-            "newer": turn is not None and turn.id in versions[:-1],
+            "version": turn is not None and len(turn.versions) > 1 and turn.id in turn.versions,
         }
         return frozenset(act for act, does_fit in fits.items() if does_fit and not self.why_not(act))
 

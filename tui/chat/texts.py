@@ -162,7 +162,6 @@ def _reading_hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
         (not shown.is_following, "end", "hint.newest", 1),
         ("edit" in acts, "e", "hint.edit", 3),
         ("version" in acts, "[", "hint.versions", 3),
-        ("newer" in acts and "version" not in acts, "]", "hint.versions", 3),
         (has_turns, "space", "hint.fold", 4),
         (has_turns, "F", "hint.fold_all", 6),
         (has_turns, "o", "hint.open_all", 6),
