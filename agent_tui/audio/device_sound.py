@@ -258,7 +258,6 @@ class DeviceSound:
         return with_pulse(listed, (await pulse).devices)
 
     async def _connect(self, port: Port) -> None:
-        """Run the wanted device, else the default one."""
         await self._close(port)
         device = self._meant(port)
         if device is None:
@@ -327,7 +326,6 @@ class DeviceSound:
             log.warning("The %s does not close", NOUNS[port.direction])
 
     def _meant(self, port: Port) -> Device | None:
-        """Return the device that should run: the wanted one, else the default."""
         wanted = self._listed.find(port.wanted, port.direction)
         return wanted or self._listed.find("", port.direction)
 

@@ -166,7 +166,6 @@ async def _pactl(*words: str) -> Any:
 
 
 async def _output_of(*command: str, seconds: float) -> tuple[str, str]:
-    """Return a command's output, or "" and why there is none."""
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
         child = await asyncio.create_subprocess_exec(*command, stdin=nowhere, stdout=pipe, stderr=nowhere)

@@ -131,7 +131,6 @@ def _mono(samples: npt.NDArray[np.float64], channels: int) -> bytes:
 
 
 def _samples(kind: int, bits: int, body: bytes) -> npt.NDArray[np.float64]:
-    """Return samples from -1 to 1."""
     width = bits // 8
     body = body[: len(body) // max(1, width) * width]
     if kind == FLOAT and bits in (32, 64):

@@ -267,7 +267,6 @@ class _Branch:
 
 
 def _body(question: Question) -> dict[str, Any]:
-    """Return a question as on the wire: only fields that are set."""
     body: dict[str, Any] = {} if question.is_anew else {"content": question.content}
     if question.enabled_tools is not None:
         body["enabled_tools"] = list(question.enabled_tools)

@@ -231,7 +231,6 @@ class Conversations(Generic[I]):
         give_up_seconds: float | None,
         following: Mapping[str, str] | None = None,
     ) -> LogStream:
-        """Return a log: after ``after`` and without end, or the answer to ``post``."""
         return LogStream(
             self._net,
             self._paths.of("events", id_),

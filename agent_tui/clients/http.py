@@ -334,7 +334,6 @@ class Net:
                 await _close_sockets(sockets)
 
     def _failure(self, error: Exception, url: httpx.URL) -> AgentTuiError:
-        """Return our error for a request without an answer."""
         where = _origin(url)
         proxy = resolve_proxy(str(url), self._environ)
         route = f"{where} through the proxy {shown_url(proxy)}" if proxy else where
@@ -440,7 +439,6 @@ async def _cancelled_once(
 
 
 def _drop(undo: Callable[[R], Coroutine[Any, Any, None]] | None, done: asyncio.Task[R]) -> None:
-    """Undo a result that is no longer needed."""
     if not done.cancelled() and done.exception() is None and undo is not None:
         undoing = asyncio.create_task(undo(done.result()))
         _UNDOING.add(undoing)  # asyncio itself keeps no reference to a task

@@ -272,7 +272,6 @@ class LogStream:
         self._patience.sign_of_life()
 
     async def _lost_post(self, post: Post, error: AgentTuiError) -> AgentTuiError:
-        """Return the error for a POST whose rest cannot be read."""
         if isinstance(error, Refused) and post.explain is not None:
             explained = await post.explain(error)
             if explained is not error:
@@ -293,7 +292,6 @@ def decimal_id(frame_id: str) -> int | None:
 
 
 def _last_event_id_header(last_event_id: str) -> dict[str, str]:
-    """Return the header, or none if the id is empty or cannot be in a header."""
     value = last_event_id.strip()
     return {"Last-Event-ID": value} if value and all(char >= " " and char != "\x7f" for char in value) else {}
 

@@ -89,7 +89,6 @@ class Paths:
         return path
 
     def _place(self, place: str) -> str:
-        """Return the name of a placeholder for a person."""
         one = "room" if "room" in self._defaults else "conversation"
         named = one if place == "{id}" else place.strip("{}").removesuffix("_id")
         return _PLACES.get(place, f"the {named}'s id")

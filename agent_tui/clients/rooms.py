@@ -212,7 +212,6 @@ class RoomsClient(Conversations[RoomInfo]):
             raise
 
     async def _stored(self, room_id: str) -> RoomLoaded | None:
-        """Return what the server has stored, ``None`` if it does not show that (now)."""
         try:
             messages, _ = await self.messages(room_id)
             return RoomLoaded(await self.as_known(room_id), tuple(messages))

@@ -129,7 +129,6 @@ def lost(error: ConnectionClosed, *, may_be_busy: bool = True) -> AgentTuiError:
 
 
 def _closed_by_us(sent: Close) -> StreamLost | None:
-    """Return why we closed a socket; ``None`` if the server did nothing wrong."""
     match sent.code:
         case CloseCode.MESSAGE_TOO_BIG:
             return StreamLost("the server sent a message that is too large", sent.reason, retryable=False)

@@ -177,7 +177,6 @@ def template_text(template: Template) -> str:
 
 
 def _of_language(table: Table) -> dict[str, str]:
-    """Return name, prompt and summary of one language."""
     most = {"name": AGENT_NAME, "prompt": WORDS, "summary": MAX_SUMMARY_CHARACTERS}
     texts = {key: table.text(key, limit).strip() for key, limit in most.items()}
     for key in ("name", "prompt"):

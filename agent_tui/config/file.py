@@ -239,7 +239,6 @@ class _Reader(Table):
 
 
 def _one_of(words: Iterable[str]) -> str:
-    """Return the values that a setting may have, in words."""
     return "one of " + ", ".join(f'"{word}"' for word in words)
 
 

@@ -139,7 +139,6 @@ def room_file_text(room: RoomInfo) -> str:
 
 
 def _written(setting: Setting, value: Any) -> str:
-    """Return a value as TOML; "" if it is a default or cannot be in a file."""
     match value:
         case bool():
             return "true" if value else ""
@@ -186,7 +185,6 @@ def _choice(table: Table, setting: Setting) -> str:
 
 
 def _names_of_tools(table: Table, setting: Setting) -> tuple[str, ...] | None:
-    """Return names of tools, ``None`` if the file has none."""
     key, value = setting.called, table.values.get(setting.called)
     if value is None:
         return None
@@ -207,7 +205,6 @@ def _folder(table: Table, key: str) -> str:
 
 
 def _agents(table: Table) -> tuple[FileAgent, ...] | None:
-    """Return the agents, ``None`` if the file has none."""
     value = table.values.get("agents")
     if value is None:
         return None

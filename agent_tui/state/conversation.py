@@ -411,7 +411,6 @@ class ConversationState:
         self._remove([self.turns[id_] for id_ in gone])
 
     def _remove(self, turns: Sequence[Turn]) -> None:
-        """Remove these turns."""
         self.generation += bool(turns)
         for turn in turns:
             del self.turns[turn.id]
@@ -428,7 +427,6 @@ class ConversationState:
         self.changed.add(turn.id)
 
     def _speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
-        """Return the speaking agent; a chat has only one."""
         return self.members.speaker(agent_id, name, round_number) if self.is_room else self.members.of("")
 
     def _claim(self, turn: Turn, agent: Agent) -> None:
@@ -551,14 +549,12 @@ def _new_turn(id_: str, told: ev.TurnStarted | ev.Message) -> Turn:
 
 
 def _ending(told: ev.TurnEnded | ev.Message) -> tuple[TurnStatus, str]:
-    """Return how a turn ended, and why it failed or was interrupted."""
     if told.error:
         return "failed", told.error
     return ("cut", told.interrupted) if told.interrupted else ("said", "")
 
 
 def _failed(content: str) -> tuple[TurnStatus, str]:
-    """Return how a run that ended with an error ends its turns, and why."""
     if content == STOPPED:
         return "cut", "stop"
     if content.startswith(INTERRUPTED):

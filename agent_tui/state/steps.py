@@ -153,7 +153,6 @@ class Steps:
     # --- steps -----------------------------------------------------------------------------------------
 
     def _set_status(self, step: StepState, status: str, ask: ev.ToolAsk | None = None) -> None:
-        """Set the status of a call."""
         step.status, step.ask = status, None
         if status == "asks":
             step.ask = ask

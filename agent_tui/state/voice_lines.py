@@ -144,7 +144,6 @@ class VoiceLines:
     # --- while it is said ------------------------------------------------------------------------------
 
     def _heard(self, event: WordsHeard) -> None:
-        """Take what a person is heard to say."""
         text = event.text[:MAX_SEGMENT_CHARACTERS]
         line = self._line_of(event.segment_id)
         if line is None:
@@ -185,7 +184,6 @@ class VoiceLines:
         self.changed.add(line.id)
 
     def _typed(self, key: str, text: str) -> None:
-        """Show a line that was typed here."""
         if key in self._by_segment or not text.strip() or self._join_bare("person", key, text):
             return
         line = self._begin("person", status="said", is_typed=True)
@@ -195,7 +193,6 @@ class VoiceLines:
         self._retell(line)
 
     def _spoken(self, event: WordsSpoken) -> None:
-        """Take what the agent says."""
         text = event.text[:MAX_SEGMENT_CHARACTERS]
         line = self._line_of(event.segment_id)
         if line is None:
@@ -218,7 +215,6 @@ class VoiceLines:
         self.changed.add(line.id)
 
     def _lost(self, segment_id: str) -> None:
-        """Mark a segment whose rest will not come."""
         line = self._line_of(segment_id)
         if line is not None and not line.item_id and (line.status == "open" or line.is_typed):
             line.status = "lost"
@@ -496,7 +492,6 @@ def _is_more_of(words: list[str], left: Counter[str]) -> bool:
 
 
 def _both(earlier: TurnTimes, later: TurnTimes) -> TurnTimes:
-    """Return the times of both; the later one wins if both know one."""
     known = {
         one.name: value
         for one in fields(TurnTimes)

@@ -156,7 +156,6 @@ class Conversation:
                 log.warning("a call could not be denied", exc_info=error)
 
     def _give_up(self) -> None:
-        """End the current answer in the backend, too."""
         self._under_way = ""
         self._stopping = asyncio.create_task(self._stop(), name="conversation.stop")
 

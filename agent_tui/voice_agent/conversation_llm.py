@@ -193,7 +193,6 @@ class ConversationStream(llm.LLMStream):
 
 
 def _aloud(name: str, call: str) -> str:
-    """Return a call as it is spoken: its name as words."""
     words = call.removeprefix(name).strip() if call.startswith(name) else call
     called = name.replace("_", " ") if words != call else ""
     return inert_line(f"{called} {words}".strip(), MAX_ASK_CHARACTERS).rstrip(".")

@@ -223,7 +223,6 @@ async def run_worker(out: TextIO, name: str) -> None:
 
 
 async def _serve_job(context: JobContext, shared: Assignment) -> None:
-    """Talk in one room until its job ends."""
     try:
         special = assignment(json.loads(context.job.metadata or "{}"))
     except (ValueError, ConfigError):

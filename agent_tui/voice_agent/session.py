@@ -230,7 +230,6 @@ class Session:
             self._let_go()
 
     def _let_go(self) -> None:
-        """Allow the held answer to be interrupted again."""
         held, self._held = self._held, None
         if held is not None and not held.interrupted:
             held.allow_interruptions = True

@@ -436,7 +436,6 @@ def progress_line(payload: object) -> str:
 
 
 def _told(value: object) -> str:
-    """Return a text, or any JSON as text."""
     if isinstance(value, str):
         return encodable(value)
     return "" if value is None else dump(value)

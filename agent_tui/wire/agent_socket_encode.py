@@ -227,7 +227,6 @@ def _result(name: str, content: str, source: str) -> SocketFrame:
 
 
 def _tokens(done: ev.TurnDone) -> int:
-    """Return the tokens of the answer, prompt and completion, if known."""
     if done.usage is not None:
         return done.usage.prompt_tokens + done.usage.completion_tokens
     return done.token_count

@@ -177,7 +177,6 @@ class AgentTaskDecoder:
 
 
 def _data_of(frame: str | bytes) -> dict[str, Any] | None:
-    """Return the data of a ``stream_event``, ``None`` for any other frame."""
     message = json_object(frame)
     data = message.get("data")
     return data if message.get("event") == "stream_event" and isinstance(data, dict) else None

@@ -149,7 +149,6 @@ class AgentTaskEncoder:
 
 
 def _input(arguments: str) -> Any:
-    """Return the arguments of a call as JSON, or as text if they are not JSON."""
     try:
         value = strict_json(arguments) if arguments else {}
         dump(value)  # what can be read may be nested too deep to be written

@@ -92,7 +92,6 @@ def as_sent(data: str) -> tuple[str, str] | None:
 
 @cache
 def _object_out(class_: type) -> _Out:
-    """Return a function that turns an instance of this dataclass into a JSON object."""
     hints = get_type_hints(class_)
     known = [
         (field.name, field.default, _value_out(hints[field.name]))
@@ -112,7 +111,6 @@ def _object_out(class_: type) -> _Out:
 
 
 def _value_out(hint: Any) -> _Out | None:
-    """Return a function that turns such a value into JSON; ``None`` if it is JSON already."""
     if is_dataclass(hint):
         return _object_out(hint)  # type: ignore[arg-type]
     if get_origin(hint) is tuple:
@@ -137,7 +135,6 @@ def _type_of(hint: Any) -> type:
 
 @cache
 def _object_in(class_: type) -> _In:
-    """Return a function that makes an instance of this dataclass from a JSON object; it raises ``_Unfit``."""
     hints = get_type_hints(class_)
     ours = [field for field in fields(class_) if not field.metadata.get(OF_DIALECT)]
     known = {field.name: _value_in(hints[field.name]) for field in ours}
@@ -163,7 +160,6 @@ def _object_in(class_: type) -> _In:
 
 
 def _value_in(hint: Any) -> _In:
-    """Return a function that reads such a value from JSON; it raises ``_Unfit``."""
     if is_dataclass(hint):
         return _object_in(hint)  # type: ignore[arg-type]
     origin, arguments = get_origin(hint), get_args(hint)

@@ -205,7 +205,6 @@ def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[s
 
 
 def _speaker(agent_id: str, percent: int | None) -> dict[str, Any]:
-    """Return the fields about the agent in every chunk of a parallel round."""
     return {**only_set(agent_id=agent_id), **({} if percent is None else {"progress": percent})}
 
 

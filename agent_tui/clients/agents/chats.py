@@ -436,13 +436,11 @@ class _Nothing:
 
 
 def _not_saved(turn_id: str, path: str) -> TurnNoted:
-    """Return a note about an offered file of an agent whose workspace is not known."""
     why = f"{inert_line(path, MAX_NOTE_CHARACTERS)} was not saved: {NO_WORKSPACE}"
     return TurnNoted(turn_id, FILE_REFUSED, about=why)
 
 
 def _written(attachments: Sequence[Attachment], folder: Path) -> list[Path]:
-    """Write each attachment into a folder of its own, under its own name."""
     paths = []
     for number, file in enumerate(attachments):
         place = folder / str(number)

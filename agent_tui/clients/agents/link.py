@@ -128,13 +128,11 @@ class AgentLink:
             self._end_tools()
 
     def _finish(self) -> None:
-        """End the answer."""
         self.request = None
         self.is_drained.set()
         self._end_tools()
 
     def _end_tools(self) -> None:
-        """Cancel the client's tools that are running for an answer."""
         for task in self._tools.values():
             task.cancel()
 
@@ -162,7 +160,6 @@ class AgentLink:
             await self._opened.aclose()
 
     def _why(self, closed: ConnectionClosed) -> AgentTuiError | None:
-        """Return why a connection ended, ``None`` if we closed it."""
         if self.farewell is not None or self._is_closing:
             return self.farewell
         if is_restart(closed):

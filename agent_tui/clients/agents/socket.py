@@ -233,7 +233,6 @@ class AgentSocketClient:
         return AgentLink(socket, closing, self._hooks, self._times, self._wait_before_connecting)
 
     async def _status(self, socket: ClientConnection) -> None:
-        """Wait for the first frame; raises if it is not ``STATUS``."""
         seconds = self._times.status
         try:
             async with asyncio.timeout(seconds):

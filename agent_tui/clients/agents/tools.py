@@ -83,6 +83,5 @@ class ClientTools:
 
 
 def _failure(content: str) -> str:
-    """Return why a tool failed, without the JSON around it."""
     why = json_object(content).get("error")
     return why if isinstance(why, str) and why else content or "failed"

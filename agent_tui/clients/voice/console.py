@@ -173,7 +173,6 @@ class ConsoleClient:
         self._running.tell(self._over(ending.result() if ending.done() else None))
 
     def _over(self, code: int | None) -> LinkMoved:
-        """Return how a session ended whose agent is gone; ``code`` is its exit code."""
         if code == 0 and self._is_ready:
             return LinkMoved("ended", "The agent ended the session.", why.AGENT_ENDED.word)
         said = "its connection broke off" if code is None else f"exit code {code}"
@@ -212,7 +211,6 @@ class ConsoleClient:
     # --- what comes ------------------------------------------------------------------------------------
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        """Read messages until the agent is gone."""
         while True:
             try:
                 (size,) = wire.HEADER.unpack(await reader.readexactly(wire.HEADER.size))

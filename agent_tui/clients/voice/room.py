@@ -146,7 +146,6 @@ class RoomClient:
     # --- joining ---------------------------------------------------------------------------------------
 
     async def _join(self) -> None:
-        """Join once, and yield the result."""
         link: RtcLink | None = None
         try:
             if not has_interface():
@@ -285,7 +284,6 @@ class RoomClient:
         yield from self._people_now()
 
     async def _wait_until_back(self, link: RtcLink, identity: str) -> None:
-        """Report an agent that does not come back after its server."""
         await asyncio.sleep(BACK_SECONDS)
         if not link.is_left and identity not in link.room.remote_participants:
             self._running.put(partial(self._agent.went, link, identity))
@@ -293,7 +291,6 @@ class RoomClient:
     # --- people ----------------------------------------------------------------------------------------
 
     def _people_now(self) -> Iterable[VoiceEvent]:
-        """Yield everyone in the room if that changed."""
         link = self._link
         if link is None or not link.room.isconnected():
             return
@@ -360,7 +357,6 @@ class RoomClient:
         return self._people_now()
 
     def _mic_heard(self, link: RtcLink, _: object) -> Iterable[VoiceEvent]:
-        """Note that a participant subscribed to the microphone."""
         self._mic.stop_recording()
         link.is_known.set()
         return ()
@@ -488,7 +484,6 @@ class RoomClient:
         self._listens_to_me(link)
 
     def _listens_to_me(self, link: RtcLink) -> None:
-        """Note that the agent agreed to listen to this terminal."""
         self._words.last_heard = link.room.local_participant.identity
         self._running.put(self._people_now)
 

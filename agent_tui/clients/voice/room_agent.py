@@ -128,7 +128,6 @@ class RoomAgent:
         self.info = self.word = None
 
     def _attribute(self, link: RtcLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
-        """Yield the agent's state from its attribute."""
         word = wire.agent_word(participant.attributes.get(wire.AGENT_STATE, ""))
         if word is None or (self.info is not None and self.info.has_session):
             return

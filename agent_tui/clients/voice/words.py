@@ -98,7 +98,6 @@ class WordStreams:
 
 
 async def _read(reader: rtc.TextStreamReader) -> str | None:
-    """Return a whole stream, ``None`` if it is incomplete."""
     text = ""
     try:
         async for piece in reader:

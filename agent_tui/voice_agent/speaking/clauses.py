@@ -58,7 +58,6 @@ class Clauses:
         return clause
 
     def _end(self) -> int:
-        """Return where the first open clause ends, 0 if it does not end yet."""
         fence = _FENCE.search(self._open)
         if fence and not self._open[: fence.start()].strip():
             closed = _FENCE.search(self._open, fence.end())
