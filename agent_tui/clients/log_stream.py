@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock, Watch, nap
 from agent_tui.clients.http import Net, StreamedResponse
@@ -26,12 +26,12 @@ from agent_tui.model.errors import (
     TimedOut,
     TransportError,
 )
-from agent_tui.model.events import Event, LinkChanged
+from agent_tui.model.events import ConversationInfo, Event, LinkChanged, RoomInfo
 from agent_tui.wire.content import SplitPairs
 from agent_tui.wire.sse import MAX_EVENT_BYTES, Frame, SSEParser
 
 M = TypeVar("M")
-L = TypeVar("L", bound="LoggedConversation")
+L = TypeVar("L", RoomInfo, ConversationInfo)
 Item = Frame | LinkChanged
 
 IDLE_SECONDS = 45.0  # three heartbeats of our own backend, which sends one every 15 s
@@ -323,15 +323,6 @@ class Source:
     ended_detail: str
     clock: Clock
     give_up_seconds: float | None
-
-
-class LoggedConversation(Protocol):
-    """A room or a conversation with its last event id."""
-
-    @property
-    def status(self) -> str: ...
-    @property
-    def last_event_id(self) -> int: ...
 
 
 async def read_settled(

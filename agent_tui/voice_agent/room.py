@@ -21,15 +21,10 @@ from agent_tui.voice_agent.parts import Parts
 from agent_tui.voice_agent.people import Owners
 from agent_tui.voice_agent.session import Session
 from agent_tui.voice_agent.transport import RoomTransport
+from agent_tui.wire import voice as wire
 
-NAME_ATTRIBUTE: Final = "lk.agent.name"
-PUSH_TO_TALK_ATTRIBUTE: Final = "push-to-talk"
-FILES_ATTRIBUTE: Final = "agent-tui.files"
-LISTENS_TO_ATTRIBUTE: Final = "agent-tui.listens-to"
-FILE_TOPIC: Final = "agent-tui.file"
 AGENT_NAME: Final = "agent-tui"
 MAX_FILE_BYTES: Final = 1 << 20
-MAX_FILES: Final = 16
 _STATE_SECONDS: Final = 0.3  # after which a state that arrived late is corrected
 
 log = logging.getLogger(__name__)
@@ -64,18 +59,18 @@ class RoomSession:
         self._room.on("participant_connected", self._on_joined)
         self._room.on("participant_disconnected", self._on_left)
         self._room.on("participant_attributes_changed", self._on_attributes)
-        self._offer("talk_to_me", self._talk_to_me)
-        self._offer("start_turn", self._start_turn)
-        self._offer("end_turn", self._end_turn)
-        self._offer("cancel_turn", self._cancel_turn)
+        self._offer(wire.TALK_TO_ME, self._talk_to_me)
+        self._offer(wire.START_TURN, self._start_turn)
+        self._offer(wire.END_TURN, self._end_turn)
+        self._offer(wire.CANCEL_TURN, self._cancel_turn)
         if self._session.is_manual:
             session.input.set_audio_enabled(False)
-        offers = {NAME_ATTRIBUTE: AGENT_NAME}
+        offers = {wire.AGENT_NAME: AGENT_NAME}
         if self._session.takes_files:
-            self._room.register_byte_stream_handler(FILE_TOPIC, self._on_file)
-            offers[FILES_ATTRIBUTE] = "1"
+            self._room.register_byte_stream_handler(wire.FILE_TOPIC, self._on_file)
+            offers[wire.TAKES_FILES] = "1"
         if self._session.parts.ear:
-            offers[PUSH_TO_TALK_ATTRIBUTE] = "1"
+            offers[wire.PUSH_TO_TALK] = "1"
         await self._room.local_participant.set_attributes(offers)
         self._say_whom()
 
@@ -110,7 +105,7 @@ class RoomSession:
     def _say_whom(self) -> None:
         """Tell everyone in the room to whom it listens."""
         linked = self._linked()
-        whom = {LISTENS_TO_ATTRIBUTE: linked.identity if linked is not None else ""}
+        whom = {wire.LISTENS_TO: linked.identity if linked is not None else ""}
         self._spawn(self._room.local_participant.set_attributes(whom))
 
     def _on_joined(self, person: rtc.RemoteParticipant) -> None:

@@ -23,7 +23,8 @@ class Ear:
 
     ``interim``: decode for the screen; ``final``: decode, it may be the end; ``over``: the silence has
     lasted, and the result of the last ``final`` decode is what was said. Speech that continues in between
-    makes that decode void: ``version`` counts how often that happened.
+    makes that decode void: ``version`` counts how often that happened. ``is_open``: there is a current
+    utterance; ``is_speaking``: a voice is heard right now; ``speech_seconds``: how much of it is voice.
     """
 
     def __init__(self, end_seconds: float) -> None:
@@ -32,31 +33,16 @@ class Ear:
         self._pcm = bytearray()
         self._voiced_bytes = 0  # how much there was at the last voice
         self._asked_bytes = 0  # how much there was at the last request for words
-        self._speech_seconds = 0.0
-        self._is_open = False
-        self._is_speaking = False
+        self.speech_seconds = 0.0
+        self.is_open = False
+        self.is_speaking = False
         self._has_final = False
         self.version = 0
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether there is a current utterance."""
-        return self._is_open
-
-    @property
-    def is_speaking(self) -> bool:
-        """Return whether a voice is heard right now: only then interim words are requested."""
-        return self._is_speaking
 
     @property
     def pcm(self) -> bytes:
         """Return the utterance so far."""
         return bytes(self._pcm)
-
-    @property
-    def speech_seconds(self) -> float:
-        """Return how much of the utterance is voice."""
-        return self._speech_seconds
 
     @property
     def silence_seconds(self) -> float:
@@ -65,18 +51,18 @@ class Ear:
 
     def start(self) -> None:
         """Note that the detector is sure of a voice; the sound before it belongs to the utterance."""
-        if not self._is_open:
-            self._is_open = True
+        if not self.is_open:
+            self.is_open = True
             self._pcm[:] = self._lead
             self._asked_bytes = len(self._pcm) - int(EARLIER_SECONDS * _BYTES_PER_SECOND)
-            self._speech_seconds = 0.0
+            self.speech_seconds = 0.0
         self._voice()
 
     def hear(self, pcm: bytes, *, is_voice: bool, ends_by_silence: bool = True) -> Act:
         """Take the next piece of sound; return what to do now. Without ``ends_by_silence`` the person says
         when the turn is over (``flush``), and may think as long as they like.
         """
-        if not self._is_open:
+        if not self.is_open:
             self._lead += pcm
             del self._lead[: max(0, len(self._lead) - int(LEAD_SECONDS * _BYTES_PER_SECOND))]
             return "nothing"
@@ -84,10 +70,10 @@ class Ear:
         if len(self._pcm) > HARD_END_SECONDS * _BYTES_PER_SECOND:
             return "over"
         if is_voice:
-            self._speech_seconds += len(pcm) / _BYTES_PER_SECOND
+            self.speech_seconds += len(pcm) / _BYTES_PER_SECOND
             self._voice()
             return self._while_speaking()
-        self._is_speaking = False
+        self.is_speaking = False
         silence = self.silence_seconds
         length = len(self._pcm) / _BYTES_PER_SECOND
         if not self._has_final and (silence >= SILENCE_SECONDS or self._is_cut(length, silence)):
@@ -104,8 +90,8 @@ class Ear:
 
     def flush(self) -> Act:
         """End the utterance now (push to talk): ``final`` if that is still to be decoded."""
-        self._is_speaking = False
-        if not self._is_open:
+        self.is_speaking = False
+        if not self.is_open:
             return "over"
         if self._has_final:
             return "over"
@@ -116,12 +102,12 @@ class Ear:
         """Start over; the last of the sound precedes what comes next."""
         self._lead[:] = self._pcm[-int(LEAD_SECONDS * _BYTES_PER_SECOND) :]
         self._pcm.clear()
-        self._is_open = self._is_speaking = self._has_final = False
+        self.is_open = self.is_speaking = self._has_final = False
         self._voiced_bytes = self._asked_bytes = 0
         self.version += 1
 
     def _voice(self) -> None:
-        self._is_speaking = True
+        self.is_speaking = True
         self._voiced_bytes = len(self._pcm)
         if self._has_final:  # it was not the end
             self._has_final = False
