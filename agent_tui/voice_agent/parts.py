@@ -142,27 +142,18 @@ async def _ear(choice: ModelChoice, detector: vad.VAD, language: str) -> Whisper
     return WhisperSTT(decoding, detector, end_seconds=choice.end_of_turn, name=name)
 
 
-class _Spoken(OfflineTTS):
-    """An offline voice that knows its language."""
-
-    language = ""
-
-
-async def _voices(choice: ModelChoice, language: str) -> list[_Spoken]:
+async def _voices(choice: ModelChoice, language: str) -> list[OfflineTTS]:
     """Return the best voice that starts, and a second one."""
-    started: list[_Spoken] = []
+    started: list[OfflineTTS] = []
     failed: AgentTuiError | None = None
     for model in find_voices(choice.voice, language):
         if len(started) == 2:
             break
         try:
-            voice = _Spoken(await Voice.start(model))
+            started.append(OfflineTTS(await Voice.start(model)))
         except AgentTuiError as error:
             failed = error
             log.warning("a voice did not start", exc_info=error)
-            continue
-        voice.language = model.language
-        started.append(voice)
     if not started:
         raise failed or ConfigError("no voice is installed", "install the extra voice-offline")
     return started

@@ -31,6 +31,11 @@ class OfflineTTS(tts.TTS[Any]):
     def provider(self) -> str:
         return self._voice.model.engine
 
+    @property
+    def language(self) -> str:
+        """The two or three letters of the language that it speaks."""
+        return self._voice.model.language
+
     async def say(self, clause: str) -> AsyncGenerator[bytes, None]:
         """Yield the sound of a clause; raises ``APIConnectionError`` if the voice cannot say it."""
         try:
