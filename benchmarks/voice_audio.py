@@ -44,7 +44,7 @@ def main() -> None:
 
     share("levels of one direction, 100 blocks a second", "≤ 1 %", blocks, meter.feed)
     share("play ring, in and out", "", blocks, through_ring)
-    only_echo = SoundProcessing(noise=False, high_pass=False, gain=False)
+    only_echo = SoundProcessing(noise=False, high_pass=False)
     for name, processing in (("echo canceller", only_echo), ("echo, noise, high pass", DEFAULT_PROCESSING)):
         share(name, "≤ 3 %", blocks, _filter(processing))
     own = sound[: 2_000 * 882]

@@ -1,5 +1,4 @@
-"""What makes a microphone's sound fit for listening: WebRTC's echo canceller, noise suppression, high pass,
-gain.
+"""What makes a microphone's sound fit for listening: WebRTC's echo canceller, noise suppression, high pass.
 
 The canceller subtracts what the speaker plays from what the microphone hears. It learns the delay between
 both, so the two must come to it in lockstep: one played block with each heard block, in one place, at a
@@ -9,8 +8,7 @@ Measured through two null sinks of PulseAudio on a shared machine, with a loop-b
 the echo, one synthetic voice that is played and one that cuts in. The echo alone: untreated 56 dB;
 treated as by default 0.5, 0.5, 0.6, 13 dB and, where the machine was late twice, 39 dB. The voice that cuts
 in loses 1.4 to 1.6 dB, its envelope correlates 0.93 with what was said (untreated 0.98). Before the pairs
-were kept in step over bursts it was 19 to 47 dB and 0.88; with the gain the voice is 4 dB louder and
-correlates 0.85. No acoustic path and no human voice was tried.
+were kept in step over bursts it was 19 to 47 dB and 0.88. No acoustic path and no human voice was tried.
 """
 
 from __future__ import annotations
@@ -33,24 +31,20 @@ MAX_DELAY_MS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class SoundProcessing:
-    """How the microphone's sound is processed. Without any of it, the sound is unchanged.
-
-    The gain evens out loud and quiet, which speech recognition does not need: it is off by default.
-    """
+    """How the microphone's sound is processed. Without any of it, the sound is unchanged."""
 
     echo: bool = True
     noise: bool = True
     high_pass: bool = True
-    gain: bool = False
 
     @property
     def is_any(self) -> bool:
         """Whether there is any processing."""
-        return self.echo or self.noise or self.high_pass or self.gain
+        return self.echo or self.noise or self.high_pass
 
 
 DEFAULT_PROCESSING: Final = SoundProcessing()
-NO_PROCESSING: Final = SoundProcessing(echo=False, noise=False, high_pass=False, gain=False)
+NO_PROCESSING: Final = SoundProcessing(echo=False, noise=False, high_pass=False)
 
 
 class MicrophoneFilter:
@@ -92,7 +86,6 @@ class MicrophoneFilter:
                 echo_cancellation=self._processing.echo,
                 noise_suppression=self._processing.noise,
                 high_pass_filter=self._processing.high_pass,
-                auto_gain_control=self._processing.gain,
             )
             if self._processing.is_any
             else None
