@@ -14,9 +14,10 @@ from livekit.agents import inference, llm, stt, tts, vad
 
 from agent_tui import voice_instructions
 from agent_tui.clients.agents.tasks import AgentTasksClient
+from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
-from agent_tui.voice_agent.assignment import ModelChoice
+from agent_tui.voice_agent.assignment import END_OF_TURN_SECONDS
 from agent_tui.voice_agent.hearing import whisper
 from agent_tui.voice_agent.hearing.plugin import ACTIVATION, DEACTIVATION, WhisperSTT
 from agent_tui.voice_agent.languages import LanguageNotice, language_of, mismatch
@@ -52,7 +53,7 @@ class Parts:
                 await voice.aclose()
 
 
-async def load_parts(choice: ModelChoice, locale: str) -> Parts:
+async def load_parts(choice: VoiceAgentConfig, locale: str) -> Parts:
     """Load and warm up what ``choice`` names, hearing and voices in parallel.
 
     What is missing becomes a notice: without hearing people type, without a voice they read. Raises
@@ -94,7 +95,9 @@ async def load_parts(choice: ModelChoice, locale: str) -> Parts:
     return parts
 
 
-def choose_llm(choice: ModelChoice, locale: str, conversation: Callable[[], llm.LLM[Any]]) -> llm.LLM[Any]:
+def choose_llm(
+    choice: VoiceAgentConfig, locale: str, conversation: Callable[[], llm.LLM[Any]]
+) -> llm.LLM[Any]:
     """Return the LLM: our conversation, an agent service, or the named provider with the conversation as its
     fallback. Raises ``ConfigError``.
     """
@@ -136,13 +139,14 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-async def _ear(choice: ModelChoice, detector: vad.VAD, language: str) -> WhisperSTT:
+async def _ear(choice: VoiceAgentConfig, detector: vad.VAD, language: str) -> WhisperSTT:
     decoding = await whisper.load(choice.hearing, language)
     name = choice.hearing or whisper.BUNDLED
-    return WhisperSTT(decoding, detector, end_seconds=choice.end_of_turn, name=name)
+    end_seconds = choice.end_of_turn or END_OF_TURN_SECONDS
+    return WhisperSTT(decoding, detector, end_seconds=end_seconds, name=name)
 
 
-async def _voices(choice: ModelChoice, language: str) -> list[OfflineTTS]:
+async def _voices(choice: VoiceAgentConfig, language: str) -> list[OfflineTTS]:
     """Return the best voice that starts, and a second one."""
     started: list[OfflineTTS] = []
     failed: AgentTuiError | None = None

@@ -13,7 +13,7 @@ class Owners:
     """
 
     def __init__(self, prefixes: Sequence[str]) -> None:
-        self._prefixes = tuple(prefixes)
+        self._prefixes = tuple(filter(None, prefixes))  # an empty one would be everybody's
 
     def has(self, identity: str, attributes: Mapping[str, str]) -> bool:
         """Return whether it is the owner's. Nobody can give themselves the attribute: no token allows it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
@@ -17,8 +16,9 @@ from typing import Any, Protocol, TextIO, TypeVar
 from livekit import rtc
 from livekit.agents import AgentServer, JobContext, JobExecutorType
 
+from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.model.errors import AgentTuiError, ConfigError, ConnectFailed
-from agent_tui.voice_agent.assignment import Assignment, ModelChoice, assignment, read_assignment, tell
+from agent_tui.voice_agent.assignment import Assignment, read_assignment, tell
 from agent_tui.voice_agent.console import ConsoleAgent, read_address
 from agent_tui.voice_agent.languages import LanguageNotice, language_of
 from agent_tui.voice_agent.parts import Parts, load_parts
@@ -104,7 +104,7 @@ class PreparedParts:
         self._loading: asyncio.Task[Parts] | None = None
 
     async def __aenter__(self) -> PreparedParts:
-        self._loading = asyncio.create_task(load_parts(ModelChoice(), self._locale), name="prepared")
+        self._loading = asyncio.create_task(load_parts(VoiceAgentConfig(), self._locale), name="prepared")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -118,7 +118,7 @@ class PreparedParts:
         choice = told.agent
         is_usual = not (choice.stt or choice.tts or choice.hearing or choice.voice)
         same_language = language_of(told.locale) == language_of(self._locale)
-        if self._loading and is_usual and same_language and choice.end_of_turn == ModelChoice().end_of_turn:
+        if self._loading and is_usual and same_language and choice.end_of_turn is None:
             loaded = await asyncio.shield(self._loading)
             self._loading = None
             return loaded
@@ -224,8 +224,8 @@ async def run_worker(out: TextIO, name: str) -> None:
 
 async def _serve_job(context: JobContext, shared: Assignment) -> None:
     try:
-        special = assignment(json.loads(context.job.metadata or "{}"))
-    except (ValueError, ConfigError):
+        special = read_assignment(context.job.metadata or "{}")
+    except ConfigError:
         special = Assignment()
     told = replace(
         shared,

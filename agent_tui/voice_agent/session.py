@@ -13,11 +13,12 @@ from livekit.agents.voice.agent_session import SessionConnectOptions
 from livekit.agents.voice.speech_handle import SpeechHandle
 
 from agent_tui import voice_instructions
+from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.model.events import Attachment
 from agent_tui.model.records import SpeechRecord
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.agents import GuideAgent
-from agent_tui.voice_agent.assignment import Assignment, ModelChoice
+from agent_tui.voice_agent.assignment import END_OF_TURN_SECONDS, Assignment
 from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
 from agent_tui.voice_agent.conversation_llm import (
     APOLOGY,
@@ -70,7 +71,7 @@ class Session:
         self._has_apologised = False  # for the newest question
         self._locale = assignment.locale
         self._turn_detection = _turn_detection(choice.turn_detection)
-        self._end_of_turn = choice.end_of_turn
+        self._end_of_turn = choice.end_of_turn or END_OF_TURN_SECONDS
         self.is_manual = choice.turn_detection == "manual"
         if parts.whisper:
             parts.whisper.is_flushed = self.is_manual
@@ -84,7 +85,7 @@ class Session:
         self.livekit.on("conversation_item_added", self._on_item)
         self.livekit.on("error", self._on_error)
 
-    def _made(self, choice: ModelChoice) -> AgentSession[VoiceTalk]:
+    def _made(self, choice: VoiceAgentConfig) -> AgentSession[VoiceTalk]:
         return AgentSession(
             userdata=self.talk,
             vad=self.parts.detector,
@@ -93,7 +94,7 @@ class Session:
             llm=choose_llm(choice, self._locale, lambda: self._thinking),
             turn_handling={
                 "turn_detection": self._turn_detection,
-                "endpointing": {"min_delay": 0.0 if self.is_manual else choice.end_of_turn},
+                "endpointing": {"min_delay": 0.0 if self.is_manual else self._end_of_turn},
                 "interruption": {
                     "mode": "vad",
                     "min_duration": _INTERRUPTION_SECONDS,
@@ -339,6 +340,6 @@ def _name_of(spec: str) -> str:
 
 def _turn_detection(word: str) -> Any:
     """Return the framework's name, or its model, for a word of the config file."""
-    if word in ("detector", "model"):
+    if word == "detector":
         return inference.TurnDetector()
-    return {"realtime": "realtime_llm"}.get(word, word)
+    return {"": "vad", "realtime": "realtime_llm"}.get(word, word)
