@@ -24,7 +24,6 @@ from agent_tui.backend.voice.program import (
     ProgramDone,
     ProgramEnded,
     ProgramFailed,
-    State,
 )
 from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.model.inert import inert_line
@@ -45,7 +44,7 @@ PASSED_VARIABLES = frozenset(
 Orders = Mapping[str, Any]
 
 
-class VoiceAgent:
+class VoiceAgent(Program):
     """The agent's process in one room; started again with the same identity when it dies."""
 
     def __init__(
@@ -66,6 +65,7 @@ class VoiceAgent:
         its orders; ``is_gone`` is called when it has ended, ``is_over`` says whether nobody is in the room
         anymore. It has to be in the room within ``join_seconds`` of its start.
         """
+        super().__init__("a voice agent", LastWords(file, f"agent of {room}"))
         self.identity = identity
         self._python, self._folder = program
         self._config = config
@@ -74,25 +74,6 @@ class VoiceAgent:
         self._is_over = is_over
         self._join_seconds = join_seconds
         self.notices: list[str] = []  # for people, such as that it cannot hear their language
-        self._words = LastWords(file, f"agent of {room}")
-        self._program = Program("a voice agent", self._words, self._command, self._live)
-
-    @property
-    def state(self) -> State:
-        return self._program.state
-
-    @property
-    def why(self) -> str:
-        """Return why it failed, and its last lines of output."""
-        return self._program.why
-
-    def start(self) -> None:
-        """Start it unless it is running; returns at once."""
-        self._program.start()
-
-    async def stop(self) -> None:
-        """Make it leave, and end it."""
-        await self._program.stop()
 
     async def _command(self) -> ProgramCommand:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -112,7 +93,7 @@ class VoiceAgent:
                         case "joined", _:
                             has_joined = True
                             limit.reschedule(None)
-                            self._program.is_running()
+                            self._become("running")
                         case "notice", detail:
                             self.notices.append(_shown(detail))
                         case "failed", detail:

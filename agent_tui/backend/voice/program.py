@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -32,28 +33,26 @@ class ProgramCommand:
     environ: Mapping[str, str]
 
 
-class Program:
-    """One program, started again when it ends by itself; three ends within a minute are a failure.
+class Program(ABC):
+    """One program, started again when it ends by itself; three ends within a minute are a failure."""
 
-    ``command`` returns what to start, each time; ``live`` gets the running child, and returns or raises
-    ``ProgramEnded`` when it is over, ``ProgramDone`` or ``ProgramFailed`` if it is not to be started again.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        words: LastWords,
-        command: Callable[[], Awaitable[ProgramCommand]],
-        live: Callable[[Child], Awaitable[None]],
-    ) -> None:
+    def __init__(self, name: str, words: LastWords) -> None:
         self._name = name
         self._words = words
-        self._command = command
-        self._live = live
         self._keeping: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._state: State = "stopped"
         self._why = ""
+
+    @abstractmethod
+    async def _command(self) -> ProgramCommand:
+        """Return what to start, each time."""
+
+    @abstractmethod
+    async def _live(self, child: Child) -> None:
+        """Attend the running child; return or raise ``ProgramEnded`` when it is over, ``ProgramDone`` or
+        ``ProgramFailed`` if it is not to be started again.
+        """
 
     @property
     def state(self) -> State:
@@ -69,10 +68,6 @@ class Program:
         if self._keeping is None or self._keeping.done():
             self._become("starting")
             self._keeping = asyncio.create_task(self._keep())
-
-    def is_running(self) -> None:
-        """Note, from ``live``, that the program works."""
-        self._become("running")
 
     async def settled(self) -> State:
         """Return its state when it is no longer starting."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from agent_tui.backend.tools.programs.child import Child
 from agent_tui.backend.tools.programs.environment import passed_environment
 from agent_tui.backend.voice.last_words import LastWords, LogFile
-from agent_tui.backend.voice.program import Program, ProgramCommand, ProgramEnded, State
+from agent_tui.backend.voice.program import Program, ProgramCommand, ProgramEnded
 
 LOOPBACK = "127.0.0.1"
 KEY = "agent-tui"
@@ -32,7 +32,7 @@ VERSION_SECONDS = 5.0
 OLDEST_VERSION = (1, 12)
 
 
-class VoiceServer:
+class VoiceServer(Program):
     """One livekit-server: started on demand, watched, restarted on the same port with the same secret."""
 
     def __init__(self, path: Path, folder: Path, file: LogFile) -> None:
@@ -40,19 +40,9 @@ class VoiceServer:
         self.secret = secrets.token_hex(SECRET_BYTES)
         self.path = path
         self._folder = folder
-        self._words = LastWords(file, "livekit-server", [self.secret])
-        self._program = Program("livekit-server", self._words, self._command, self._live)
+        super().__init__("livekit-server", LastWords(file, "livekit-server", [self.secret]))
         self._ports = (0, 0)
         self._was_ready = False
-
-    @property
-    def state(self) -> State:
-        return self._program.state
-
-    @property
-    def why(self) -> str:
-        """Return why it failed, and its last lines of output."""
-        return self._program.why
 
     @property
     def url(self) -> str:
@@ -64,17 +54,9 @@ class VoiceServer:
         """Return the address of its API."""
         return f"http://{LOOPBACK}:{self._ports[0]}"
 
-    def start(self) -> None:
-        """Start it unless it is running; a failed one gets another chance."""
-        self._program.start()
-
-    async def settled(self) -> State:
-        """Return its state when it is no longer starting."""
-        return await self._program.settled()
-
     async def stop(self) -> None:
         """End it, even if people are still in a room."""
-        await self._program.stop()
+        await super().stop()
         self._was_ready = False
 
     async def _command(self) -> ProgramCommand:
@@ -91,7 +73,7 @@ class VoiceServer:
         try:
             await self._ready(ended)
             self._was_ready = True
-            self._program.is_running()
+            self._become("running")
             await ended
         except asyncio.CancelledError:
             child.tell(signal.SIGTERM)
