@@ -246,7 +246,6 @@ class _Process:
                 file.unlink()
 
     async def _stop(self, inside: _Inside, server: HttpServer, serving: asyncio.Task[None]) -> None:
-        """Stop rooms and answers, then end the streams, so that their readers still get that."""
         self.told_at = asyncio.get_running_loop().time()
         self.traffic.closed = True
         self.lock.say_stopping()

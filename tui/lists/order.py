@@ -51,6 +51,8 @@ def place_by(sort: str, item: RoomInfo | ConversationInfo, name: str) -> tuple[A
             first = -item.tokens
         case "cost":
             first = -(item.cost or 0.0)
+        case _:
+            pass
     return (first, *by_activity(item))
 
 

@@ -266,7 +266,6 @@ class Engine:
         await self.asks.drop_rule(rule_id)
 
     async def _leaf(self, id_: str, head: str) -> str:
-        """Return the last message of a message's branch."""
         links = await self._store.read(reads.links, id_)
         if head not in links:
             raise NotFound(f"There is no message {head[:100]}", status=404)

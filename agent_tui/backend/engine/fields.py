@@ -99,7 +99,6 @@ def _checked_text(setting: Setting, value: str) -> str:
 
 
 def _checked_names(setting: Setting, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of tools, each once."""
     if len(names) > setting.most or any(not 0 < len(name) <= MAX_TOOL_NAME_CHARACTERS for name in names):
         detail = f"At most {setting.most} names of tools, each of 1 to {MAX_TOOL_NAME_CHARACTERS} characters."
         refuse(f"{_noun(setting)} are out of bounds", detail)
@@ -107,7 +106,6 @@ def _checked_names(setting: Setting, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _checked_folder(setting: Setting, name: str) -> str:
-    """Return the folder for tools, empty for none."""
     if not name:
         return ""
     folder = Path(name)

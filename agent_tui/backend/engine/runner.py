@@ -175,7 +175,6 @@ class Runner:
             return step
 
     def _check_budget(self) -> None:
-        """Stop the run when current usage reaches the budget."""
         using = [attempt.using for attempt in self._attempts.values()]
         if used_up(self.row, sum(tokens for tokens, _ in using), sum(cost for _, cost in using)):
             self.cut("budget")
@@ -266,7 +265,6 @@ class Runner:
         self._speaking[agent_id].add_done_callback(lambda _: self._news.set())
 
     async def _one(self, attempt: Attempt) -> None:
-        """Run an attempt, and store its end."""
         try:
             ending = await attempt.speak()
             if self.kind.tells_info:

@@ -198,7 +198,6 @@ class AgentService:
         queue.append(queued)
 
     async def _work(self, chat_id: str, queue: deque[_Queued]) -> None:
-        """Ask the queued tasks, one after the other."""
         try:
             while queue:
                 await self._engine.chats.answered(chat_id)
@@ -222,7 +221,6 @@ class AgentService:
         return True
 
     def _lose(self, chat_id: str, task_id: str, why: str) -> None:
-        """Report the end of a task that was not stored."""
         self._lost[task_id] = why
         while len(self._lost) > MAX_LOST_TASKS:
             del self._lost[next(iter(self._lost))]
@@ -397,5 +395,4 @@ def _key(session_id: str) -> str:
 
 
 def _id_named(session_id: str) -> str:
-    """Return the id of the chat for a session of this name."""
     return id_of(_key(session_id))

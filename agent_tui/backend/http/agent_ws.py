@@ -138,7 +138,6 @@ class _Connection:
         await self._socket.close(1008, "too many frames that are not of the protocol")
 
     async def _answer(self, message: UserMessage) -> None:
-        """Answer one question to its end, successful or not."""
         try:
             chat = await self._engine.create(CHATS, self._new)
             files = await asyncio.to_thread(_attachments, chat.workspace, message.attachments)
@@ -160,7 +159,6 @@ class _Connection:
     async def _tell(
         self, batches: AsyncGenerator[list[StoredFrame], None], encoder: AgentSocketEncoder, offers: _Offers
     ) -> None:
-        """Send the frames of one answer to its end."""
         async for batch in batches:
             for event in [one.event for one in batch if one.message_id == offers.turn_id]:
                 for said in (event, *await offers.made_by(event)):
@@ -202,7 +200,6 @@ class _Fault(Exception):
 
 
 def _user_message(text: str | None) -> UserMessage:
-    """Return the question in a frame; raises ``_Fault``."""
     if text is None:
         raise _Fault(PARSE_ERROR, "binary frames are not of this protocol")
     try:

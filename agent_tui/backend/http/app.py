@@ -104,8 +104,6 @@ def build_app(
 
 
 def _own_routes(engine: Engine, hub: Hub, face: Face, traffic: Traffic) -> list[BaseRoute]:
-    """Return the routes about the backend itself."""
-
     async def health(_request: Request) -> Response:
         about = {"version": __version__, "protocol": BACKEND_PROTOCOL, "instance": face.instance}
         return json_answer({"status": "ok", **about})
@@ -147,6 +145,5 @@ def _own_routes(engine: Engine, hub: Hub, face: Face, traffic: Traffic) -> list[
 
 
 async def _open_until(hub: Hub) -> AsyncGenerator[bytes, None]:
-    """Yield one comment, when the backend ends."""
     await hub.closed()
     yield b": stopping\n\n"

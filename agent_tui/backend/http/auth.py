@@ -122,7 +122,6 @@ class Guard:
 
 
 def _too_large(headers: Collection[tuple[bytes, bytes]]) -> tuple[str, str] | None:
-    """Return the title and detail of the error about headers that are too large."""
     if len(headers) > MAX_HEADERS:
         return "The request has too many headers", f"{MAX_HEADERS} are the most."
     for name, value in headers:

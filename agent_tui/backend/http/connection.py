@@ -111,7 +111,6 @@ class HttpConnection(H11Protocol):
 
 
 def _websocket(**named: Any) -> asyncio.Protocol:
-    """Return a new WebSocket connection."""
     # Imported with the first handshake: a backend with HTTP clients only starts without it.
     from agent_tui.backend.http.websocket import WebSocketConnection
 

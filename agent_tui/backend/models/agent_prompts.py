@@ -54,7 +54,6 @@ def next_prompt(request: ModelRequest, session: AgentSession) -> AgentPrompt:
 
 
 def _all_told(request: ModelRequest, messages: Sequence[ChatMessage]) -> list[str]:
-    """Return everything that was said, including the agent's own words."""
     mine = request.speaker or "you"
     return [f"[{mine}]: {one.content}" if one.role == "assistant" else one.content for one in messages]
 

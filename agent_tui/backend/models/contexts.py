@@ -224,7 +224,6 @@ class Contexts:
 
 
 def _entries(answer: object, name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the entries for a model in a list of models."""
     listed = answer.get("data") if isinstance(answer, Mapping) else answer
     for entry in listed if isinstance(listed, list) else ():
         if name in (_text(entry, "id"), _text(entry, "model_name")):
@@ -248,5 +247,4 @@ def _first(entries: Iterable[object], *keys: str) -> int:
 
 
 def _tokens(value: object) -> int:
-    """Return a number of tokens, 0 for an invalid one."""
     return value if type(value) is int and 0 < value <= MOST_TOKENS else 0

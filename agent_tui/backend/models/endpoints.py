@@ -88,7 +88,6 @@ def silence_seconds(provider: ProviderConfig) -> float:
 
 
 def _is_local(base_url: str) -> bool:
-    """Return whether an address is on this machine."""
     try:
         return urlsplit(base_url).hostname in LOOPBACK_HOSTS
     except ValueError:

@@ -239,7 +239,6 @@ class ProviderConnection:
                     await watch.response.aclose()
 
     async def _failure(self, name: str, error: Exception, watch: _Watch) -> ModelError:
-        """Return the error for a person from an error of the SDK."""
         if isinstance(error, ModelError):
             return error
         _watch.set(None)  # what is requested now does not belong to the answer
@@ -375,7 +374,6 @@ class ProviderConnection:
         return self._endpoint.kind in PREFILLING or self._server in PREFILLING
 
     def _sent_on(self, watch: _Watch) -> ModelError | None:
-        """Return the error for a redirecting answer, if it is one."""
         response = watch.response
         if response is None or not response.has_redirect_location:
             return None
@@ -425,7 +423,6 @@ def _is_loading(error: Exception) -> bool:
 
 
 def _is_refusal(error: Exception, watch: _Watch) -> bool:
-    """Return whether the call was refused as a whole, before any word."""
     refused = watch.response is not None and watch.response.status_code in REFUSALS
     return refused and isinstance(error, ModelHTTPError)
 

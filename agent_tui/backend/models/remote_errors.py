@@ -233,7 +233,6 @@ class Teller:
         return self._make("{url} refused the key", f"{_open(detail)}. {whose}")
 
     def _proxy(self) -> str:
-        """Return the proxy for the calls, safe to be shown; empty without one."""
         url = urlsplit(self.shown_url)
         host = url.hostname or ""
         if host in LOOPBACK_HOSTS or urllib.request.proxy_bypass(host):
@@ -259,7 +258,6 @@ class Teller:
         return redacted(inert_line(redacted(text, self.secrets), limit), self.secrets)
 
     def _said(self, body: object) -> str:
-        """Return the server's own words, wherever they are in its answer."""
         with contextlib.suppress(RecursionError):  # of a body that is nothing but brackets
             return self._line(_words(body), MAX_SAID_CHARACTERS)
         return ""

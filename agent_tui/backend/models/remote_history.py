@@ -144,7 +144,6 @@ def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
 
 
 def _both(said: _Content, more: _Content) -> _Content:
-    """Return two messages of a user as one."""
     if isinstance(said, str) and isinstance(more, str):
         return f"{said}\n\n{more}"
     return [part for one in (said, more) for part in ([one] if isinstance(one, str) else one)]

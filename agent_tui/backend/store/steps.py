@@ -77,7 +77,6 @@ def _on_record(connection: Connection, id_: str, ids: Sequence[str]) -> dict[str
 
 
 def _step(row: Row[Any]) -> Step:
-    """Return a stored step."""
     values = {name: getattr(row, name) for name in STORED}
     return Step(index=row.place, **values, ask=_stored_ask(row.ask) if row.status == "asks" else None)
 

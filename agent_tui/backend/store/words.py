@@ -106,7 +106,6 @@ def _with_marks(whole: str, plain: str, starts: Sequence[str], begin: int, end: 
 
 
 def _starts(words: str) -> list[str]:
-    """Return an expression for the beginning of each of ``words``."""
     return [r"[\W_]+".join(part.translate(_PLAIN) for part in _GAPS.split(term)) for term in _terms(words)]
 
 

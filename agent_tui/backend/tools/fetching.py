@@ -127,7 +127,6 @@ class FetchUrl:
 
 
 def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
-    """Return a checked address; raises ``ToolError`` if it is not allowed."""
     import httpx  # here, as everywhere before the first frame: the toolbox is made at the start
 
     shown = inert_line(text, 200)

@@ -58,7 +58,6 @@ def counts(old: str, new: str) -> tuple[int, int]:
 
 
 def _compared(old: str, new: str, names: tuple[str, str]) -> list[str]:
-    """Return the lines of a unified diff, with the names in the first two."""
     before, after = _lines(old), _lines(new)
     if max(len(before), len(after)) <= MAX_COMPARED_LINES:
         return list(difflib.unified_diff(before, after, *names, n=CONTEXT_LINES))

@@ -49,5 +49,4 @@ def _path_in(arguments: Mapping[str, Any]) -> str:
 
 
 def _found(path: str, root: str) -> str:
-    """Return a file's path without links."""
     return os.path.realpath(Path(root, path.replace("\0", "")))

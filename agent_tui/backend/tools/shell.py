@@ -49,7 +49,6 @@ class RunCommand:
         return ToolAsk(line, preview)
 
     def _time(self, arguments: Mapping[str, Any]) -> float:
-        """Return the seconds that the call may take."""
         return float(min(arguments.get("seconds", self._limit), self._limit))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
@@ -90,7 +89,6 @@ def _told_of(left: tuple[str, ...]) -> str:
 
 
 async def _read(child: Child, spool: Spool, tell: Callable[[str], None] | None) -> None:
-    """Keep what the command writes, and ``tell`` its newest line."""
     while data := await child.stdout.read(PIPE_BYTES):
         spool.add(data)
         if tell is not None and (line := _last_line(data)):

@@ -145,7 +145,6 @@ class Toolbox:
         self._waited.add(server)
 
     async def _take(self, server: McpServer) -> None:
-        """Offer the latest tools of the server."""
         latest = server.foreign_tools
         if self._taken.get(server) is latest:
             return
@@ -159,5 +158,4 @@ class Toolbox:
 
 
 def _kept(server: McpServer | None, config: McpConfig) -> McpServer:
-    """Return the running server, or a new one if its table in the file changed."""
     return server if server is not None and server.config == config else McpServer(config)

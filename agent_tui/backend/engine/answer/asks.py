@@ -260,7 +260,6 @@ class Asks:
             self._rules = await self._store.read(reads.rules)
 
     def _let_go(self) -> None:
-        """Let waiting calls run that are allowed now."""
         for (room_id, _, _), one in list(self._open.items()):
             if isinstance(one, _OpenForm) or one.word.done():
                 continue

@@ -207,7 +207,6 @@ class Attempt:
             self._calls = ToolCalls(workshop, self._steps, self._write, self._resources.timing)
 
     def _is_noted(self, name: str) -> bool:
-        """Return whether a lasting note is stored with the turn, or with what this continues."""
         return any(note.note == name for note in notes_of(self.turn.notes))
 
     async def _tell_guide(self) -> None:
@@ -222,11 +221,9 @@ class Attempt:
         await self._tell(guide.note, *([] if self._may_summarise else self._left_out()))
 
     def _left_out(self) -> list[NotePiece]:
-        """Return the notes about how much of the history does not fit."""
         return self._fitting(steps_told(self.brief.before)).notes
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
-        """Return the tools that may be called; none after a cut."""
         names = self.brief.tools
         return await offered(
             self._resources.tools,
@@ -318,7 +315,6 @@ class Attempt:
         return ("", call.error) if call.error or call.cut else (text, "")
 
     def _is_too_long(self, context: int) -> bool:
-        """Whether the history does not fit into this many tokens."""
         mine = steps_told(self.brief.before)
         request = replace(self._request, messages=(*self._request.messages, *mine))
         return fitted(request, context, limits_answer=False)[1].left_out > 0

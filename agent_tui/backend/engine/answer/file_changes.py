@@ -96,7 +96,6 @@ class FileChanges:
 
 
 def _written(row: ConversationRow, change: FileChanged, call: Step) -> ChangeSet:
-    """Return what records that a change was undone."""
     told = ToolStatusChanged(change.message_id, call.id, UNDONE, call.seconds)
     undone = StepStatus(change.message_id, change.place, UNDONE, call.seconds, call.success)
     return ChangeSet([NewEvent.of(told, change.message_id)], [undone])

@@ -319,7 +319,6 @@ class StepLog:
                 self.put(mine, written)
 
     def _put_acted(self, call: _Growing, written: ChangeSet) -> None:
-        """Store a call that an agent runs itself, once."""
         if call.step.id not in self.done:
             call.step = self.put_call(
                 self.named(replace(call.step, arguments=call.text)), "running", None, written
@@ -364,7 +363,6 @@ def tool_calls(calls: Sequence[Step]) -> tuple[ToolCall, ...]:
 
 
 def _joined(pieces: Sequence[Heard]) -> list[Heard]:
-    """Return ``pieces`` with adjacent ones of the same step joined."""
     joined: list[Heard] = []
     for piece in pieces:
         last = joined[-1] if joined else None

@@ -190,7 +190,6 @@ class ChatActs:
 
 
 def _cannot_summarise(row: ConversationRow) -> Refused:
-    """Return the refusal for a model that plays a script, or keeps its own history."""
     is_demo = row.agent.provider_id == DEMO_PROVIDER
     title = "The demo model cannot summarise" if is_demo else "This agent cannot summarise"
     detail = "Choose another model. What was said stays as it is."

@@ -83,7 +83,6 @@ def begin_summary(row: ConversationRow, links: Mapping[str, TreeLink], turn_id: 
 
 
 def _attempt(links: Mapping[str, TreeLink], parent: str) -> int:
-    """Return the number of the next answer to its parent, from 1."""
     return 1 + sum(link.parent == parent and link.role == "assistant" for link in links.values())
 
 

@@ -315,7 +315,6 @@ def _answer_told(message: Message) -> list[ChatMessage]:
 
 
 def _shown(attachments: Sequence[Attachment]) -> tuple[Image, ...]:
-    """Return the images among the files attached to a question."""
     return tuple(Image(file.type, image_data(file)) for file in attachments if is_image(file))
 
 

@@ -94,7 +94,6 @@ def trim(messages: Sequence[ChatMessage], tokens: int) -> Fitting:
 
 
 def _head(units: Sequence[Sequence[ChatMessage]]) -> int:
-    """Return how many system messages are in front."""
     return next((at for at, unit in enumerate(units) if unit[0].role != "system"), len(units))
 
 

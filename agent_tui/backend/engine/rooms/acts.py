@@ -228,7 +228,6 @@ class RoomActs:
         return await self.runs.start(room, Runner.begin)
 
     def _check_run(self, scene: Scene) -> None:
-        """Raise ``Refused`` for a room that is not running and cannot resume."""
         if scene.runner is None:
             self.runs.check_start(scene.room)
 
