@@ -9,7 +9,7 @@ import pytest
 from textual.events import Key, Paste
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import ConnectFailed, Refused
+from agent_tui.model.errors import ConnectFailed, Refused, TimedOut
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.tui.whole_app import opened_app
 from tui.room.queue import QueueScreen
@@ -404,3 +404,32 @@ async def test_on_a_small_screen_the_line_has_four_rows_while_it_is_written_in()
         assert line(screen).size.height == 4
         await screen.press("enter")
         assert line(screen).size.height == 1
+
+
+@pytest.mark.parametrize("written", ["@Adda psst", "@Adda\npsst"])
+async def test_what_is_for_a_name_that_nobody_has_goes_to_everyone_only_at_the_second_enter(
+    written: str,
+) -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        await screen.press("i")
+        line(screen).put(written)
+        note = "nobody is called Adda – enter sends it to everyone"
+        assert f"not sent: {note}" in await screen.press("enter")
+        assert said(screen) == []
+        assert note not in await screen.press("enter")
+        assert said(screen) == [f"next {written}"]
+        line(screen).put(written)  # another message, as doubtful as the first
+        await screen.press("enter")
+        assert len(said(screen)) == 1
+
+
+async def test_without_an_answer_a_message_is_not_said_to_be_unsent() -> None:
+    async with opened((120, 30)) as screen:
+        await screen.send(running(), LIVE)
+        screen.link.calls.refuse = TimedOut("no answer within 30 s")
+        assert "it may have been sent" in await screen.press("i", *"hello", "enter")
+        screen.link.calls.refuse = None
+        await screen.press("enter")
+        assert len(set(screen.link.calls.keys)) == 1
+        assert line(screen).text == ""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import uuid4
 
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError, TimedOut
+from agent_tui.model.inert import inert_line
 from tui.room.acts import PaneActs
 from tui.room.open_room import OpenRoom
 from tui.room.texts import labels_of
 from tui.screens.dialog import QuestionScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.composer import whispered
+from widgets.composer import called, whispered
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Speaking:
         self._acts = acts
         self._sending: Sending | None = None  # not yet acknowledged
         self._is_sending = self._is_asking = False
+        self._doubted = ""  # what is sent to everyone by a second enter, though it begins with an @
 
     def submit(self, text: str) -> None:
         """Send ``text``; into a completed room only with another round."""
@@ -47,6 +49,10 @@ class Speaking:
         name, content = whispered(text, list(labels))
         if name and not content:
             composer.tell(say("composer.nothing"))
+            return
+        if not name and (word := called(text)) and text != self._doubted:
+            self._doubted = text
+            composer.tell(say("composer.nobody", name=inert_line(word, 40)))
             return
         to, when = labels.get(name, ""), composer.when
         known = self._sending
@@ -80,7 +86,7 @@ class Speaking:
             said = await client.say(
                 room.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
             )
-            self._sending = None
+            self._sending, self._doubted = None, ""
             composer.sent(sending.text)
             room.state.take_queue(said.queue)
             if add_a_round:
@@ -89,7 +95,8 @@ class Speaking:
             if await room.is_deleted(error):
                 room.tell_deleted()
             else:
-                composer.tell(say("composer.failed", reason=localised(error)))
+                key = "composer.unknown" if isinstance(error, TimedOut) else "composer.failed"
+                composer.tell(say(key, reason=localised(error)))
         finally:
             self._is_sending = False
         room.host.show_soon()

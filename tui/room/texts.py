@@ -382,7 +382,13 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
     full, is_nearly_full = context(agent)
     if is_nearly_full:
         return f"{full} · {text}"
-    for extra in filter(None, (full, say("agent.tokens", count=count(spoken)) if spoken else "")):
+    extras = [full, say("agent.tokens", count=count(spoken)) if spoken else ""]
+    if agent.turns:
+        extras.append(say("agent.round", round=agent.turns[-1].round_number))
+        usage = agent.turns[-1].usage
+        if usage is not None and usage.first_token_seconds is not None:
+            extras.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
+    for extra in filter(None, extras):
         longer = f"{extra} · {text}"
         if cell_len(longer) > room:
             break

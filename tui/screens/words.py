@@ -286,6 +286,8 @@ ENGLISH: Final[dict[str, str]] = {
     "chat.deleted": "this chat was deleted in another terminal – {press} begins a new one",
     "room.deleted": "this room was deleted in another terminal – {press} begins a new one",
     "composer.failed": "not sent: {reason} – enter sends it again, never twice",
+    "composer.unknown": "no answer, so it may have been sent: {reason} – enter sends it again, never twice",
+    "composer.nobody": "not sent: nobody is called {name} – enter sends it to everyone",
     "composer.not_kept": "the draft cannot be saved to disk: it is lost when you leave",
     "composer.nothing": "not sent: write a message after the name",
     "composer.round": "The room is done. Add a round and send this?",
