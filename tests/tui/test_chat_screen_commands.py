@@ -65,7 +65,7 @@ def test_rooms_chats_and_voice_rooms_have_their_own_commands() -> None:
     assert {"/quit", "/new", "/model", "/help", "/export", "/copy"} <= set(offered("/")) & set(
         offered("/", "room")
     )
-    assert {"/quit", "/new", "/mute", "/help", "/export", "/copy"} <= set(offered("/", "voice"))
+    assert {"/quit", "/mute", "/help", "/export", "/copy"} <= set(offered("/", "voice"))
     assert "/model" not in offered("/", "voice")
     names = [name for command in COMMANDS for name in (command.name, *command.also)]
     assert len(names) == len(set(names))

@@ -102,17 +102,6 @@ class ListActs(Generic[C, T]):
     async def change(self, item: T, **fields: Any) -> None:
         await self._ask(item, "", lambda client: client.change(item.id, **fields))
 
-    async def make(self, making: Awaitable[T]) -> T | None:
-        """Wait until an item is made; return it, already listed, or ``None`` if the server refused."""
-        try:
-            made = await making
-        except AgentTuiError as error:
-            self._tell(localised(inert_line(str(error), MAX_ERROR_CHARACTERS)), True)
-            return None
-        self.seen(made)
-        self._changed()
-        return made
-
     async def rest(self, item: T) -> None:
         """Stop a deleted item that is at work."""
 

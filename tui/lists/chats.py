@@ -16,7 +16,7 @@ from tui.lists.acts import Deletions, ListActs
 from tui.lists.chats_texts import CHATS
 from tui.lists.feed import ConversationsFeed
 from tui.lists.listing import Listing
-from tui.lists.screen import ListScreen
+from tui.lists.screen import ListScreen, may
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient  # noqa: F401  named below in quotes
@@ -81,7 +81,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
 
     def action_new(self) -> None:
         """Begin a chat, which is stored with its first question."""
-        if self.may("new"):
+        if may(self, "new"):
             self.post_message(self.Opened(ConversationInfo(NEW)))
 
     def action_settings(self) -> None:

@@ -19,7 +19,7 @@ from tui.lists.acts import Deletions, ListActs
 from tui.lists.feed import RoomsFeed
 from tui.lists.listing import Listing
 from tui.lists.rooms_texts import ROOMS, name_of
-from tui.lists.screen import ListScreen
+from tui.lists.screen import ListScreen, may
 from tui.room.running import start_room
 from tui.screens.dialog import QuestionScreen
 from tui.screens.words import say, say_count
@@ -58,15 +58,17 @@ class RoomListActs(ListActs["RoomsClient", RoomInfo]):
             for room in running or paused:
                 await self.pause_or_resume(room)
 
-    async def duplicate(self, room: RoomInfo) -> RoomInfo | None:
-        """Make a room like ``room`` that was never started; return it."""
-        return await self.make(self._copy(room))
-
-    async def _copy(self, room: RoomInfo) -> RoomInfo:
-        client = await self._link.client()
-        whole = await client.show(room.id)
-        name = say("list.copy", name=name_of(whole))
-        return await client.create(whole.task, **{**copied_fields(whole), "name": name[:NAME]})
+    async def duplicate(self, room: RoomInfo, made: Callable[[RoomInfo], None]) -> None:
+        """Make a room like ``room`` that was never started, and pass it to ``made``."""
+        try:
+            client = await self._link.client()
+            whole = await client.show(room.id)
+            name = say("list.copy", name=name_of(whole))
+            copy = await client.create(whole.task, **{**copied_fields(whole), "name": name[:NAME]})
+        except AgentTuiError as error:
+            self.failed(error, room)
+        else:
+            made(copy)
 
     async def rest(self, item: RoomInfo) -> None:
         """Pause a room that was deleted: it costs nothing while that can be undone."""
@@ -128,14 +130,10 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     def action_duplicate(self) -> None:
         if (room := self.marked("duplicate")) is not None:
-            self.do(self._duplicate(room))
-
-    async def _duplicate(self, room: RoomInfo) -> None:
-        if (copy := await self.acts.duplicate(room)) is not None:
-            self._list.go_to(copy.id)
+            self.do(self.acts.duplicate(room, self.go_to))
 
     def action_new(self) -> None:
-        if self.may("new"):
+        if may(self, "new"):
             self.app.push_screen(NewRoomScreen(self._link), self._made)
 
     def _made(self, made: MadeRoom | None) -> None:
@@ -151,5 +149,5 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     def action_pause_all(self) -> None:
         ask = self.app.push_screen_wait
-        if self.may("pause_all"):
+        if may(self, "pause_all"):
             self.do(self.acts.pause_or_resume_all(lambda question: ask(QuestionScreen(question))))

@@ -129,7 +129,7 @@ class ListScreen(Screen[None], Generic[T]):
 
     def on_mount(self) -> None:
         for item_id in self.deletions:
-            self._mark_deleted(item_id)
+            _mark_deleted(self, item_id)
         self.set_interval(AGE_SECONDS, self._list.look)
         self.show_all()
 
@@ -189,16 +189,9 @@ class ListScreen(Screen[None], Generic[T]):
             return "no_undo"
         return "no_filter" if action == "clear" and not self.listing.needle else ""
 
-    def may(self, action: str) -> bool:
-        """Return whether an action can be done now; if not, show why."""
-        why = self.why(f"list.{action}")
-        if why:
-            self.tell(say(f"help.why.{why}"), False)
-        return not why
-
     def marked(self, action: str) -> T | None:
         """Return the item under the cursor, if the action can be done with it; else show why not."""
-        item = self._list.cursor if self.may(action) else None
+        item = self._list.cursor if may(self, action) else None
         if item is not None and item.id in self.deletions:
             self.tell(say("list.is_deleted", press=key_of(self, "list.undo")), False)
             return None
@@ -262,12 +255,9 @@ class ListScreen(Screen[None], Generic[T]):
         """Delete the item when the program is left, unless that is undone."""
         if (item := self.marked("delete")) is not None:
             self.deletions.add(item.id)
-            self._mark_deleted(item.id)
+            _mark_deleted(self, item.id)
             self.do(self.acts.rest(item))
             self.show_all()
-
-    def _mark_deleted(self, item_id: str) -> None:
-        self.acts.marks[item_id] = ItemMark(is_deleted=True, undo=key_of(self, "list.undo"))
 
     def action_undo(self) -> None:
         if item_id := self.deletions.undo():
@@ -301,6 +291,18 @@ class ListScreen(Screen[None], Generic[T]):
             self.on_input_submitted()
         else:
             await self.run_action("app.leave_list")
+
+
+def may(screen: ListScreen[Any], action: str) -> bool:
+    """Return whether an action can be done now; if not, show why."""
+    why = screen.why(f"list.{action}")
+    if why:
+        screen.tell(say(f"help.why.{why}"), False)
+    return not why
+
+
+def _mark_deleted(screen: ListScreen[Any], item_id: str) -> None:
+    screen.acts.marks[item_id] = ItemMark(is_deleted=True, undo=key_of(screen, "list.undo"))
 
 
 def server_state(link: LinkChanged) -> str:

@@ -34,7 +34,7 @@ from tui.live.texts import (
 )
 from tui.screens.localised import localised
 from tui.screens.words import count, said, say, say_count
-from widgets.units import elapsed
+from widgets.units import duration, elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
 UNHEARD = ("connecting", "waiting", "lost", "refused")  # states of a connection over which nothing comes

@@ -196,7 +196,7 @@ def test_every_complete_block_is_laid_out_once(completed: list[object]) -> None:
     for part in range(1, len(blocks) + 1):
         view.layout(0, part)
     assert Counter(completed) == Counter(
-        [view.messages[0].part(0), *((blocks, at + 1, 0, False) for at in range(len(blocks)))]
+        [view.messages[0].part(0), *((blocks, at + 1, False) for at in range(len(blocks)))]
     )
 
 
