@@ -77,6 +77,7 @@ class Composer(TextArea):
     DEFAULT_CSS = """
     Composer, Composer:focus {
         height: auto;
+        max-height: 6;
         width: 1fr;
         border: none;
         padding: 0;
@@ -106,7 +107,6 @@ class Composer(TextArea):
         self._closed_at: tuple[int, int] | None = None  # where the word begins whose list the person closed
         self._back = 0  # how far back in ``past`` the shown text is; 0 is the text being written
         self._written = ""  # kept while a text from ``past`` is shown
-        self._most_rows = MOST_ROWS
         self._may_be_empty = may_be_empty
 
     def on_unmount(self) -> None:
@@ -128,15 +128,12 @@ class Composer(TextArea):
             most = decimal(MAX_CHARACTERS)
             self.notify(UnitWords.word(TOO_LONG).format(most=most), severity="warning", markup=False)
         edit.text = text
-        result = super().edit(edit)
-        self._fit()
-        return result
+        return super().edit(edit)
 
     def put(self, text: str) -> None:
         """Replace the text with ``text``, with the cursor at its end."""
         self.load_text(inert(text).replace("\t", SPACES_OF_A_TAB))
         self.move_cursor(self.document.end)
-        self._fit()
 
     def take_away(self, sent: str) -> None:
         """Remove the sent text; what was written after it meanwhile stays."""
@@ -144,31 +141,13 @@ class Composer(TextArea):
             self.put(self.text[len(sent) :])
         self._back = 0
 
-    @property
-    def most_rows(self) -> int:
-        return self._most_rows
-
-    @most_rows.setter
-    def most_rows(self, rows: int) -> None:
-        self._most_rows = rows
-        self._fit()
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the rows for the first layout, before which there is no width to wrap at."""
+        """Return the rows of the text; before the first layout it is not wrapped yet."""
         wrapped = type(self.wrapped_document)(self.document, max(1, width - CURSOR_CELLS), self.indent_width)
-        return max(1, min(self._most_rows, wrapped.height))
-
-    def _fit(self) -> None:
-        if not self.size.width:  # before the first layout
-            return
-        rows = max(1, min(self._most_rows, self.wrapped_document.height))
-        height = self.styles.height
-        if height is None or height.is_auto or height.value != rows:
-            self.styles.height = rows
-            self.call_after_refresh(self.scroll_cursor_visible)
+        return max(1, wrapped.height)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self.scroll_cursor_visible)
 
     def action_send(self) -> None:
         """Complete the current word first, if a completion is open; then post ``Submitted``. Waits until the

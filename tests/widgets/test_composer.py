@@ -97,10 +97,10 @@ async def test_it_grows_with_what_is_written_and_no_higher_than_it_may() -> None
             await pilot.pause()
             heights.append(line.size.height)
         assert heights == [2, 3, 4, 5, 6, 6, 6, 6]
-        line.most_rows = 1
+        line.styles.max_height = 1
         await pilot.pause()
         assert line.size.height == 1
-        line.most_rows = MOST_ROWS
+        line.styles.max_height = MOST_ROWS
         line.put("word " * 20)
         await pilot.pause()
         assert line.size.height == 3

@@ -103,7 +103,7 @@ class Writing(Vertical):
         is_small = rows <= SMALL_SCREEN_ROWS
         self._rule.set_class(is_small, "-empty")
         small = max(1, rows // WRITING_SHARE) if self.has_line_focus else 1
-        self.line.most_rows = small if is_small else MOST_ROWS
+        self.line.styles.max_height = small if is_small else MOST_ROWS
         self.set_class(rows < LOW_SCREEN_ROWS and not self.has_line_focus, "-closed")
 
     @on(events.DescendantFocus)

@@ -23,25 +23,16 @@ MAX_STACK: Final = 200
 _PLAIN: Final = frozenset(
     ("text", "txt", "plain", "plaintext", "none", "output", "raw", "ascii", "log", "math")
 )
-_NAMES: Final = {  # names that Pygments does not know, or takes for something else → the names to use
-    name: known
-    for known, names in {
-        "bash": "dotenv env shellscript",
-        "batch": "cmd",
-        "c": "h",
-        "console": "sh-session terminal",
-        "html": "htm svelte vue",
-        "ini": "gitconfig",
-        "javascript": "json5 jsonc",
-        "json": "jsonl ndjson",
-        "jsx": "javascriptreact",
-        "kotlin": "kt",
-        "powershell": "ps",
-        "python": "ipython",
-        "tsx": "typescriptreact",
-        "xml": "svg",
-    }.items()
-    for name in names.split()
+_NAMES: Final = {  # that Pygments does not know, or takes for something else
+    "h": "c",
+    "jsonc": "javascript",
+    "jsonl": "json",
+    "kt": "kotlin",
+    "svg": "xml",
+    "env": "bash",
+    "terminal": "console",
+    "vue": "html",
+    "svelte": "html",
 }
 # Inks by the beginnings of token types; the first match counts.
 _INKS: Final = (
