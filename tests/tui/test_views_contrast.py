@@ -45,7 +45,7 @@ def shown(app: App[int]) -> Texts:
         (segment.text.strip(), segment.style or Style.null())
         for strip in strips
         for segment in strip.crop(region.x, region.right)
-        if segment.text.strip(" ─▌")  # a rule and the edge of a notice are no text
+        if segment.text.strip(" ─▌█")  # a rule, the edge of a notice and a patch of colour are no text
     }
 
 

@@ -40,7 +40,7 @@ def room_settings(room: OpenRoom) -> SettingsScreen:
     def fields(name: str) -> Iterator[Widget]:
         yield setting_field(SETTINGS[name], getattr(info, name))
         if name == "max_rounds" and (expected := estimate(room.state)):
-            yield Static(expected, id="estimate", classes="hint", markup=False)
+            yield Static(expected, classes="label", markup=False)
 
     async def change(**changed: Any) -> None:
         client = await room.client()
