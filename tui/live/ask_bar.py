@@ -42,6 +42,7 @@ MAX_REASON_CHARACTERS: Final = 400
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
 HELP: Final = "app.help"  # the key that lists the keys is no word either
 LOOKS: Final = "answer_tool"  # nor is the one that leads to the question
+DECIDES: Final = "answer("  # begins the actions that answer
 HOLD_SECONDS: Final = 0.4  # a letter that no other follows for so long was an answer
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
 
@@ -149,8 +150,8 @@ class AskKeys:
         is_answer = bound is not None and self._is_answer(bound)
         if not (is_answer or self.came_from_line or self.letter.held):
             return False  # a key of who reads
-        is_early = self.came_from_line and self._acts.guard.is_too_early
-        if is_answer and is_early and self.has_come and event.character:
+        is_early = self.has_come and self.came_from_line and self._acts.guard.is_too_early
+        if is_early and bound is not None and bound.binding.action.startswith(DECIDES) and event.character:
             self._questions.composer.write(event.character)  # it was meant for the line
             return True
         if bound is None or not is_answer or self.has_come:
