@@ -219,7 +219,7 @@ def look_at_the_list(view: Terminal) -> None:
     view.wait_for("[red]rooms[/]")
     view.send("\x0f")  # ctrl+o: all of the form
     view.wait_for("answer limit")
-    go_to(view, "provider", tabs=10)
+    go_to(view, "provider", tabs=7)
     view.send(" ")
     view.wait_for("[red]far[/]")
     go_to(view, "model", tabs=1)
@@ -261,7 +261,7 @@ def look_at_the_room(view: Terminal) -> None:
     back(view, "Queued messages")
     view.send("e")
     view.wait_for("in speaking order")
-    go_to(view, "1  ██ [red]Ada[/]", tabs=3)
+    go_to(view, "1  ██ [red]Ada[/]", tabs=6)
     view.send("\r")
     view.wait_for("system prompt")
     go_to(view, "system prompt", tabs=1)

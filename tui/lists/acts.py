@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import TaskGroup
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any, Final, Generic
@@ -50,7 +51,7 @@ class ListActs(Generic[C, T]):
     async def follow(self) -> None:
         """Apply changes until it is cancelled."""
         events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self.listing.shows_archived)
-        async with aclosing(events):
+        async with aclosing(events), TaskGroup() as beside:
             async for event in events:
                 if isinstance(event, LinkChanged):
                     self._take_link(event)
@@ -58,13 +59,13 @@ class ListActs(Generic[C, T]):
                     self._take(event)
                 self._changed()
                 if self.missing is None and self.listing.items and not self._link.is_embedded:
-                    await self._look_for_gaps()
+                    self.missing = {}
+                    beside.create_task(self._look_for_gaps(self.listing.items[0].id))
 
-    async def _look_for_gaps(self) -> None:
+    async def _look_for_gaps(self, item_id: str) -> None:
         """Find out what this server does not offer, once there is an item to ask about."""
-        self.missing = {}
         with suppress(AgentTuiError):  # unknown; each call will say so itself
-            self.missing = await (await self._link.client()).missing(self.listing.items[0].id)
+            self.missing = await (await self._link.client()).missing(item_id)
         self._changed()
 
     def _take_link(self, link: LinkChanged) -> None:
