@@ -195,7 +195,7 @@ class Walk:
                     _name(value).lstrip("_") in GATHERED
                 ):
                     self._said(module, node, words)
-                case ast.Call(func=ast.Name(id="VoicePart"), args=[_, what, licence, _, _, without]):
+                case ast.Call(func=ast.Name(id="VoicePart"), args=[_, what, licence, _, _, _, without]):
                     for words in (what, licence, without):
                         self._said(module, node, words)
                 case ast.Call(func=ast.Attribute(attr="get"), args=[_, otherwise]):
