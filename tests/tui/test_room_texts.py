@@ -316,8 +316,8 @@ def test_a_budget_that_limits_nothing_does_not_pass_for_one() -> None:
 @pytest.mark.parametrize(
     ("context", "cells", "header"),
     [
-        (10_000, 90, "✓ said"),
-        (60_000, 90, "60% of context · ✓ said"),
+        (10_000, 90, "round 1 · ✓ said"),
+        (60_000, 90, "round 1 · 60% of context · ✓ said"),
         (60_000, 40, "✓ said"),  # the model's name needs the room
         (80_000, 40, "! 80% of context · ✓ said"),  # which is said before the model's name
     ],
