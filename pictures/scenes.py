@@ -20,6 +20,7 @@ from tui.lists.chats import ConversationsScreen
 from tui.lists.row_list import RowList
 from tui.live.approvals import Approvals
 from tui.room.screen import RoomScreen
+from tui.screens.choose import ChooseScreen
 
 Scene = Callable[[Pilot[int]], Awaitable[None]]
 MOST_SECONDS = 60  # for what a room of a picture does
@@ -106,7 +107,7 @@ async def setup(pilot: Pilot[int]) -> None:
         form.query_one("#address", Line).value = server.url
         form.query_one("#address").focus()
         await press(pilot, ["enter"])
-        while not form.query_one("#choosing").display:
+        while not isinstance(pilot.app.screen, ChooseScreen):
             await pilot.pause(LOOK_SECONDS)
         await press(pilot, ["down"])
         await pilot.pause(HEADER_SECONDS)
