@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +30,7 @@ from agent_tui.config.file import load
 from agent_tui.model.errors import ConfigError
 from tests.backend.tools.calls import called, refused
 
+MARKED = "echo $$ > pid; mv pid there; sleep 600"  # says its process id when it runs
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc and a subreaper")
 
 
@@ -264,13 +267,38 @@ async def test_a_fork_bomb_is_put_out(tmp_path: Path) -> None:
 
 @LINUX
 async def test_cancelling_a_call_ends_the_command(tmp_path: Path) -> None:
-    call = asyncio.create_task(run(tmp_path, "echo $$ > pid; mv pid there; sleep 600"))
+    call = asyncio.create_task(run(tmp_path, MARKED))
     there = tmp_path / "there"
     await until(lambda: os.path.lexists(there))
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
     assert not is_alive(await asyncio.to_thread(lambda: int(there.read_text())))
+
+
+@LINUX
+@pytest.mark.parametrize("turns", range(1, 7))  # of the loop, from the fork to the reading of the pipes
+async def test_a_call_may_be_cancelled_while_its_command_begins(
+    turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, spawn = tmp_path / "there", subprocess.Popen.__init__
+
+    def spawned(*arguments: Any, **options: Any) -> None:
+        """Return when the command runs, as on a machine with much to do."""
+        spawn(*arguments, **options)
+        while not os.path.lexists(there):
+            pass
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", spawned)
+    call = asyncio.create_task(RunCommand().run({"command": MARKED}, ToolPlace(tmp_path)))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    call.cancel()
+    async with asyncio.timeout(20):
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    assert not is_alive(await asyncio.to_thread(lambda: int(there.read_text())))
+    await asyncio.to_thread(gc.collect)  # a pipe that is left open is a warning, and so an error
 
 
 @LINUX

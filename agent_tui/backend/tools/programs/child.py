@@ -60,34 +60,57 @@ class Child:
         ``errors`` says where stderr goes, as for ``subprocess``. A missing program ends with 127. Raises
         ``ToolError`` if not even the keeper can be started.
         """
-        ours, theirs = None, None
+        theirs = None
         ORPHANS.starting += 1
         try:
             theirs, ours = os.pipe()
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", str(_KEEPER), str(theirs), str(GRACE_SECONDS)),
-                *program,
-                stdin=subprocess.PIPE if is_fed else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                cwd=folder,
-                env={**environ, TOOL_VARIABLE: "1"},
-                pass_fds=(theirs,),
-                start_new_session=True,
-                umask=UMASK,
-                limit=PIPE_BYTES,
+            spawning = asyncio.create_task(
+                asyncio.create_subprocess_exec(
+                    *(sys.executable, "-I", "-S", str(_KEEPER), str(theirs), str(GRACE_SECONDS)),
+                    *program,
+                    stdin=subprocess.PIPE if is_fed else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    cwd=folder,
+                    env={**environ, TOOL_VARIABLE: "1"},
+                    pass_fds=(theirs,),
+                    start_new_session=True,
+                    umask=UMASK,
+                    limit=PIPE_BYTES,
+                )
             )
-            return cls(process, ours)
-        except BaseException as error:
-            if ours is not None:
-                os.close(ours)
-            if isinstance(error, OSError | ValueError):
-                raise ToolError(f"no program can be started: {error}") from error
-            raise
+            return await cls._spawned(spawning, ours)
+        except (OSError, ValueError) as error:
+            raise ToolError(f"no program can be started: {error}") from error
         finally:
             ORPHANS.starting -= 1
             if theirs is not None:
                 os.close(theirs)
+
+    @classmethod
+    async def _spawned(cls, spawning: asyncio.Task[asyncio.subprocess.Process], lifeline: int) -> Self:
+        """Return the child that ``spawning`` starts; when cancelled, end it first.
+
+        asyncio itself hangs, and leaves a pipe open, if it is cancelled after the fork and before it has
+        connected the pipes (seen in Python 3.11): it is let finish, which takes milliseconds.
+        """
+        is_cancelled = False
+        while not spawning.done():
+            try:
+                await asyncio.wait([spawning])
+            except asyncio.CancelledError:
+                is_cancelled = True
+        try:
+            child = cls(spawning.result(), lifeline)
+        except BaseException:
+            os.close(lifeline)
+            if is_cancelled:
+                raise asyncio.CancelledError from None
+            raise
+        if is_cancelled:
+            async with child:
+                raise asyncio.CancelledError
+        return child
 
     @property
     def stdout(self) -> asyncio.StreamReader:
