@@ -68,6 +68,13 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(to), link
 
 
+def test_every_file_that_agents_md_names_is_there() -> None:
+    named = set(re.findall(r"`([a-z_/]+/[a-z_]+\.(?:py|toml|tcss|md))`", text_of(ROOT / "AGENTS.md")))
+    roots = [ROOT, ROOT / "agent_tui", ROOT / "agent_tui/backend"]
+    assert {"tui/places.py", "wire/rooms.py", "http/websocket.py"} <= named
+    assert not [name for name in sorted(named) if not any((root / name).is_file() for root in roots)]
+
+
 def test_every_picture_is_shown_somewhere() -> None:
     shown = {Path(link).name for page in EVERY for link in LINK.findall(text_of(page))}
     assert {picture.name for picture in (ROOT / "pictures").glob("*.svg")} <= shown
