@@ -454,7 +454,7 @@ async def test_a_task_that_its_process_cut_is_on_record_and_the_session_goes_on(
 
 
 async def test_a_task_of_the_embedded_backend_goes_on_while_somebody_subscribes(tmp_path: Path) -> None:
-    quick = ("--idle-seconds", "3", "--unwatched-seconds", "0.3", "--demo-rate", SLOW)
+    quick = ("--idle-seconds", "3", "--unwatched-seconds", "1", "--demo-rate", SLOW)
     async with running("embedded", "--data", str(tmp_path), *quick, folder=tmp_path) as process:
         token = json.loads((tmp_path / "backend.json").read_text())["token"]
         client = OriginalTasks(process.url, f"Bearer {token}")
@@ -462,7 +462,7 @@ async def test_a_task_of_the_embedded_backend_goes_on_while_somebody_subscribes(
             session_id, task_id = await client.post("Redis or PostgreSQL?")
             await client.subscribe(socket, session_id, task_id)
             heard = TaskAnswer(task_id)
-            while len(heard.events) < 10:  # a second
+            while len(heard.events) < 20:  # two seconds
                 assert not await client.next(socket, heard)
         assert await process.child.wait() == 0  # it was cut as soon as nobody was there
     async with running("embedded", "--data", str(tmp_path), folder=tmp_path) as process:
