@@ -122,8 +122,8 @@ def talk(folder: Path, home: Home) -> Iterator[Talk]:
     files = asyncio.run(_say_to_files(folder))
     with (
         pulse(folder) as sound,
+        sound.listens() as ear,  # first: nothing that is said is missed
         tmux(command, {**home.environ, **sound.environ}, folder) as screen,
-        sound.listens() as ear,
     ):
         yield Talk(screen, sound, ear, files)
 
