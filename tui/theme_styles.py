@@ -47,6 +47,7 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
 }
 TINTED: Final = ("code-added", "code-removed")  # lines of a diff on a shade of their colour
 TINT: Final = 0.14
+BAR_SHARE: Final = 0.5  # of the colour of quiet marks in a scroll bar
 MAX_VALUE_CHARACTERS: Final = 100
 ALLOWED: Final = "#rgb or #rrggbb"
 ALLOWED_NAMES: Final = f"{ALLOWED}, ansi_default, or one of ansi_black, ansi_red, … ansi_bright_white"
@@ -126,6 +127,7 @@ def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: flo
             found[name] = readable(found[name], Ground(tint, least=least))
     cursor, background = entries["marks-cursor"], colors["background"]
     quiet = found["text-mark"]
+    bar = quiet if is_own else Color.parse(background).blend(Color.parse(quiet), BAR_SHARE).hex6
     # What asks has the warning colour as its background, and what names a screen has a band of its own.
     found |= {
         "band-background": colors["panel"],
@@ -145,7 +147,7 @@ def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: flo
         "input-selection-foreground": found["marks-selection"],
         "border": quiet,
         "border-blurred": quiet,
-        "scrollbar": quiet,
+        "scrollbar": bar,
         "scrollbar-hover": found["text-muted"],
         "scrollbar-active": colors["accent"],
         "scrollbar-background": background,
