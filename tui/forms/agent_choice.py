@@ -18,8 +18,7 @@ from tui.forms.fields import FormPart, Marking
 from tui.forms.new_room_fields import AGENTS, agent_of, fields_of, quick_names
 from tui.forms.tool_list import MUTED
 from tui.link import RoomLink
-from tui.live.key_hints import key_of
-from tui.screens.words import say
+from tui.live.key_hints import key_of, say_keys
 from widgets.signs import DONE, TASK
 
 NAME_CELLS: Final = 20  # with the mark and a gap: what the agents are for begins where the fields do
@@ -43,7 +42,7 @@ class AgentChoice(FormPart):
 
     def compose(self) -> ComposeResult:
         yield self._checklist
-        yield Static(say("new.own", press=key_of(self.screen, "new.add")), classes="label", markup=False)
+        yield Static(say_keys("new.own", {"press": key_of(self.screen, "new.add")}), classes="label")
 
     def on_mount(self) -> None:
         self._list()
