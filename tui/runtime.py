@@ -345,14 +345,15 @@ def _read_runtime(data: Path) -> Endpoint | None:
         descriptor = os.open(data / RUNTIME_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode) or about.st_uid != os.getuid() or about.st_mode & 0o077:
             return None
-        try:
-            value = json.loads(file.read(MAX_RUNTIME_BYTES))
-        except (ValueError, RecursionError):
-            return None
+        value = json.loads(os.read(descriptor, MAX_RUNTIME_BYTES))
+    except (ValueError, RecursionError):
+        return None
+    finally:
+        os.close(descriptor)
     match value:
         case {"url": str(url), "token": str(token), "version": str(version), "instance": str(instance)}:
             pid, protocol = value.get("pid"), value.get("protocol")

@@ -442,6 +442,11 @@ def test_a_file_that_others_may_read_or_that_is_a_link_is_not_believed(data: Pat
     assert runtime._read_runtime(data) is None
 
 
+def test_a_folder_in_place_of_the_file_is_not_believed(data: Path) -> None:
+    (data / runtime.RUNTIME_FILE).mkdir(parents=True)
+    assert runtime.find() is None
+
+
 def test_a_folder_that_cannot_be_made_is_a_configuration_error(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
