@@ -108,8 +108,10 @@ async def open_socket(
         socket = await connecting
     except (InvalidHandshake, InvalidURI, TimeoutError, OSError, EOFError) as error:
         raise _failure(error, where, secrets_of(authorization)) from error
-    async with socket:
+    try:
         yield socket
+    finally:
+        await socket.close()  # after an exception, such as GeneratorExit, the library itself sends 1011
 
 
 def lost(error: ConnectionClosed, *, may_be_busy: bool = True) -> AgentTuiError:

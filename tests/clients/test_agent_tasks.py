@@ -85,6 +85,17 @@ async def test_a_left_answer_says_so_and_its_task_is_cancelled(
     await service.until(lambda one: one.cancelled == ["t1"])
 
 
+async def test_a_client_that_has_read_the_last_event_closes_the_socket_as_usual(
+    client: AgentTasksClient, service: AgentService
+) -> None:
+    async with aclosing(client.ask(AgentTask("Hi"))) as answer:
+        async for event in answer:
+            if isinstance(event, TurnDone):
+                break
+    await service.until(lambda one: "gone" in one.order)
+    assert service.closed == [1000]
+
+
 async def test_an_answer_is_its_own_words_and_the_next_task_is_of_the_same_session(
     client: AgentTasksClient, service: AgentService
 ) -> None:

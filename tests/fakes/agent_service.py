@@ -42,6 +42,7 @@ class AgentService:
     order: list[str] = field(default_factory=list)
     headers: list[tuple[str, str]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)  # codes that clients closed with
     has_cancel: bool = True
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -103,7 +104,9 @@ class AgentService:
             while True:
                 self.frames.append(json.loads(await socket.receive_text()))
                 await self._note("frame")
-        except (WebSocketDisconnect, RuntimeError):
+        except WebSocketDisconnect as error:
+            self.closed.append(error.code)
+        except RuntimeError:
             pass
         finally:
             self._sockets.discard(socket)
