@@ -334,6 +334,8 @@ class _Room:
         if message.role == "user":
             output.notice(f"{say('plain.you')}{say('between.detail')}{message.text}")
         self.telling.take(ev.MessageStored(message))
+        if message.interrupted:
+            output.notice(say("plain.cut", who=inert_line(message.sender_name)))
 
     async def _heard(self, event: ev.Event) -> None:
         if not isinstance(event, ev.ToolStatusChanged | ev.TurnEnded):
@@ -394,8 +396,10 @@ class _Chat:
         output.notice(say("plain.chat", name=name, model=self.model) if self.info.model else name)
         for message in messages:
             if message.status != "streaming":
-                who = say("plain.you") if message.role == "user" else inert_line(message.sender_name)
-                output.write(f"{named(who or self.model)}\n{inert(message.text)}\n\n")
+                who = say("plain.you") if message.role == "user" else self._speaker(message)
+                output.write(f"{named(who)}\n{inert(message.text)}\n\n")
+                if message.interrupted:
+                    output.notice(say("plain.cut", who=who))
         output.notice(say("plain.chat.help"))
         while True:
             if self.waiting:
@@ -406,6 +410,11 @@ class _Chat:
                 return LEFT
             elif (left := await self.typing.take(line)) is not None:
                 return left
+
+    def _speaker(self, message: ev.Message) -> str:
+        """Return who said a stored answer: the chat's model, as above the answers to come, or another one."""
+        is_ours = message.sender_name in ("", self.info.model)
+        return self.model if is_ours else inert_line(message.sender_name)
 
     async def _answered(self, question: str) -> tuple[Ending, bool]:
         """Return how an answer ended, and whether the chat is left with it."""

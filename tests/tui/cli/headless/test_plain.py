@@ -147,6 +147,7 @@ def test_what_is_typed_pauses_resumes_and_is_said(slow: Home, by: str) -> None:
         program.type("Mind the tone")
         program.until("sent, everyone reads it")
         assert slow.room(room)["queue"][0]["content"] == "Mind the tone"
+        assert "Engineer was cut off\nType a line" in slow.run("rooms", room, "--plain").stdout
         program.type("/resume")
         program.until("Critic:")
         program.type("/quit")
@@ -175,6 +176,9 @@ def test_ctrl_c_stops_an_answer_and_ends(slow: Home) -> None:
         assert program.ended() == 3
     assert "stopping the answer" in program.seen.decode()
     program.check_bytes()
+    seen_again = slow.run("chat", "--plain").stdout
+    assert "You:\nWho are you?\n\ndemo model:\n" in seen_again
+    assert "\n\ndemo model was cut off\nType a question" in seen_again
 
 
 def test_ctrl_c_in_a_terminal_stops_an_answer_and_the_second_one_leaves(slow: Home) -> None:
