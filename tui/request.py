@@ -103,11 +103,12 @@ def other_server(connection: Connection, *kinds: str) -> Server:
 
 
 def _named_server(connection: Connection, kinds: Sequence[str]) -> Server:
+    config = load()  # errors in it are reported, also where it does not name the server
     token = flag_token(connection) or os.environ.get("AGENT_TUI_TOKEN", "")
     if connection.backend is not None:
         if connection.url is not None:
             raise ConfigError("--url and --backend name two servers", "give one of them")
-        return _from_file(connection.backend, load(), token, kinds)
+        return _from_file(connection.backend, config, token, kinds)
     if connection.url is not None:
         return Server(_checked(connection.url, "--url"), token)
     return Server(_checked(os.environ.get("AGENT_TUI_URL", ""), "AGENT_TUI_URL"), token)

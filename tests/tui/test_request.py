@@ -88,5 +88,16 @@ def test_what_makes_no_sense_is_wrong_usage(connection: Connection, words: str) 
         choose_source(connection)
 
 
+@pytest.mark.parametrize("url", ["flag", "variable"])
+def test_a_broken_file_is_reported_also_where_it_does_not_name_the_server(
+    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text("[provider.local]\n", encoding="utf-8")
+    if url == "variable":
+        monkeypatch.setenv("AGENT_TUI_URL", "http://127.0.0.1:1")
+    with pytest.raises(ConfigError, match="provider: no such table"):
+        choose_source(Connection(url="http://127.0.0.1:1" if url == "flag" else None))
+
+
 def test_a_token_never_shows_in_a_repr() -> None:
     assert "geheim" not in repr(Server("http://127.0.0.1:1", "geheim"))
