@@ -35,7 +35,7 @@ def _find(named: Sequence[tuple[str, str]], wanted: str, one: str) -> str:
     if not found:
         hint = f"agent-tui {many} list names them"
         if one == "room" and " " in wanted.strip():  # a task, perhaps
-            hint = "agent-tui rooms list names them, and --task TEXT makes a new one"
+            hint = "agent-tui rooms list names them; agent-tui rooms run --task TEXT makes a new one"
         raise NotFound(f'there is no {one} "{shown}"', hint)
     if len(found) > 1:
         names = [f"{id_} ({inert_line(name, MAX_NAME_CHARACTERS)})" for id_, name in found]

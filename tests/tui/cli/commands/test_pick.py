@@ -38,7 +38,7 @@ def test_what_fits_nothing_is_not_found() -> None:
         find_room(ROOMS, "nothing-like-it")
     with pytest.raises(NotFound) as raised:
         find_room(ROOMS, "Plan the launch of our app")
-    assert "--task TEXT makes a new one" in str(raised.value)
+    assert "agent-tui rooms run --task TEXT makes a new one" in str(raised.value)
 
 
 @pytest.mark.parametrize(("wanted", "ids"), [("twin", ("dd55", "dd66")), ("b", ("aa22", "bb33"))])
