@@ -23,6 +23,7 @@ from agent_tui.backend.models.model import ModelRequest
 
 PLACEHOLDER_KEY = "none"  # the SDKs require a key; local servers take any
 OPENAI_HOST = "api.openai.com"
+ANTHROPIC_HOST = "api.anthropic.com"
 LEAST_THINKING_TOKENS = 1024  # the Messages API refuses a smaller budget
 MOST_THINKING_TOKENS = 10_000
 MOST_CLAUDE_TEMPERATURE = 1.0
@@ -200,6 +201,7 @@ class AnthropicDialect(ProviderDialect):
         client = AsyncAnthropic(
             base_url=url,
             api_key=endpoint.key or PLACEHOLDER_KEY,
+            default_headers=_key_headers(url, endpoint.key),
             max_retries=0,
             timeout=timeout,
             http_client=http,
@@ -266,6 +268,13 @@ class GoogleDialect(ProviderDialect):
         if request.thinking is not None and can_think:
             settings["thinking"] = request.thinking
         return settings
+
+
+def _key_headers(url: str, key: str) -> dict[str, str]:
+    """Return the header in which servers of others want the key of the Messages API, as its documentation
+    says; the SDK itself sends the key as a bearer token since 2.14.
+    """
+    return {"x-api-key": key} if key and urlsplit(url).hostname != ANTHROPIC_HOST else {}
 
 
 def _left_out(model: Model[Any]) -> Set[str]:

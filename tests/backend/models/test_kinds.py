@@ -53,6 +53,16 @@ async def test_the_request_says_who_we_are_and_what_was_said(kind: Kind) -> None
     assert not [name for name in asked.headers if name.startswith("x-stainless")]
 
 
+async def test_a_server_with_the_messages_api_gets_the_key_in_the_header_that_it_lists_its_models_for() -> (
+    None
+):
+    anthropic = KINDS[2]
+    async with FakeModelServer() as server, provider(server, anthropic) as opened:
+        server.will(anthropic.says("Yes."))
+        _ = [piece async for piece in opened.model("some-model").stream(REQUEST)]
+        assert server.requests[0].headers["x-api-key"] == KEY
+
+
 @of_each_kind
 async def test_without_a_key_the_call_is_made_all_the_same(kind: Kind) -> None:
     async with FakeModelServer() as server, provider(server, kind, key="") as opened:
