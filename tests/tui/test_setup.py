@@ -11,6 +11,7 @@ from pathlib import Path
 import keyring
 import pytest
 from keyring.backends import fail, null
+from rich.cells import cell_len
 from starlette.applications import Starlette
 from textual.app import App
 from textual.pilot import Pilot
@@ -31,6 +32,7 @@ from tests.fakes.model_server import Answer, FakeModelServer, fails, lists
 from tui.forms.fields import Choice, Line
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
+from tui.language import LANGUAGES, speak
 from tui.screens.dialog import QuestionScreen
 
 pytestmark = pytest.mark.slow
@@ -336,6 +338,16 @@ async def test_without_a_keyring_that_is_said_before_a_key_is_typed_and_the_file
     assert (saved.providers["local"].api_key, saved.providers["local"].keyring) == ("sk-typed", False)
     assert (saved.theme, saved.warnings) == ("dark", ())
     assert os.listdir(tmp_path) == ["config.toml"]  # noqa: PTH208 - in an async test
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_in_a_small_terminal_it_is_said_whole_where_a_key_is_kept(
+    tmp_path: Path, language: str
+) -> None:
+    speak(language)
+    async with screen(tmp_path / "config.toml", "it is off") as (_, shown, _):
+        line = shown.query_one("#key", Line)
+        assert cell_len(line.placeholder) <= line.content_size.width
 
 
 async def test_a_key_that_was_in_the_keyring_moves_to_the_file_where_there_is_no_keyring(
