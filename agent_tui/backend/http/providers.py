@@ -162,7 +162,7 @@ def _endpoint(fields: Fields) -> ProviderAddress:
         raise Refused(
             missing, "Set it and restart the backend, which reads the environment only when it starts."
         )
-    return tried(kind, base_url, found, f"the environment's {variable}")
+    return tried(kind, base_url, found, inert_line(variable))
 
 
 def _text(fields: Fields, name: str) -> str:

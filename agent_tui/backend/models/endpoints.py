@@ -19,6 +19,7 @@ ANTHROPIC_VERSION = "2023-06-01"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 TRIED: Final = "test"  # the id of an endpoint that is not in the config file
 TYPED: Final = "what was typed"  # where its key is from, unless a variable has it
+KEYRING: Final = "the keyring"  # likewise
 _ENDS = {  # of addresses as in manuals and other programs, the longest first
     "openai": ("/chat/completions",),
     "ollama": ("/chat/completions",),
@@ -66,7 +67,7 @@ def endpoint_of(provider: ProviderConfig) -> ProviderAddress:
             f"providers.{provider.name} takes its key from it: set it and start the backend again;"
             " agent-tui backend stop ends it",
         )
-    key_name = f"the environment's {variable}" if variable else f"providers.{provider.name}.api_key"
+    key_name = variable if from_environment else f"providers.{provider.name}.api_key"
     in_keyring = provider.keyring and not from_environment
     return ProviderAddress(
         provider.name,
@@ -121,7 +122,7 @@ def with_key(endpoint: ProviderAddress) -> ProviderAddress:
             f"the keyring has no key for providers.{name}",
             "agent-tui models setup stores one, and so does: keyring set agent-tui " + name,
         )
-    return replace(endpoint, key=key, key_name="the keyring", in_keyring=False)
+    return replace(endpoint, key=key, key_name=KEYRING, in_keyring=False)
 
 
 def tried(kind: str, base_url: str, key: str, key_name: str) -> ProviderAddress:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from httpx2 import HTTPError, InvalidURL
 from pydantic_ai import exceptions as failed
 
-from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, TRIED, TYPED, ProviderAddress
+from agent_tui.backend.models.endpoints import KEYRING, LOOPBACK_HOSTS, TRIED, TYPED, ProviderAddress
 from agent_tui.causes import reason, tls_cause
 from agent_tui.model.errors import ModelError
 from agent_tui.model.inert import inert_line
@@ -229,7 +229,11 @@ class Teller:
             setup = "No key is set: agent-tui models setup (f4 in the program) asks for one"
             helps = "No key is set: enter one" if self.endpoint.provider_id == TRIED else setup
             return self._make("{url} wants a key", f"{_open(detail)}. {helps}")
-        whose = "The key is the one you typed" if key == TYPED else f"The key comes from {key}"
+        whose = f"The key comes from {key}"
+        if key == TYPED:
+            whose = "The key is the one you typed"
+        elif key == KEYRING:
+            whose = "The key comes from the keyring"
         return self._make("{url} refused the key", f"{_open(detail)}. {whose}")
 
     def _proxy(self) -> str:

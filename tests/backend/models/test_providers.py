@@ -15,7 +15,7 @@ from agent_tui.config.file import load
 from agent_tui.model.errors import ModelError
 from tests.backend.models.talk import TASKS, ask
 from tests.fakes.agent_sessions import KeptSessions
-from tests.fakes.model_server import FakeModelServer
+from tests.fakes.model_server import FakeModelServer, fails
 
 LOCAL = '[providers.local]\nkind = "openai"\nbase_url = "{url}"\nmodel = "small"\n'
 
@@ -148,6 +148,20 @@ async def test_the_key_of_the_environment_is_sent(
         assert await first_words(models, "local") == "Hello "
         assert server.requests[0].headers["authorization"] == "Bearer sk-environment"
         assert server.requests[0].body["model"] == "small"
+        await models.aclose()
+
+
+@pytest.mark.parametrize(("value", "whence"), [("sk-1", "LOCAL_KEY"), ("", "providers.local.api_key")])
+async def test_a_refused_key_is_named_by_where_it_was_found(
+    models: Models, path: Path, monkeypatch: pytest.MonkeyPatch, value: str, whence: str
+) -> None:
+    monkeypatch.setenv("LOCAL_KEY", value)
+    async with FakeModelServer() as server:
+        server.will(fails(401, "no"))
+        write(path, LOCAL.format(url=server.url) + 'api_key_env = "LOCAL_KEY"\napi_key = "sk-file"\n')
+        with pytest.raises(ModelError) as caught:
+            await first_words(models, "local")
+        assert caught.value.detail.endswith(f"The key comes from {whence}")
         await models.aclose()
 
 
