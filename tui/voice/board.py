@@ -81,7 +81,8 @@ class Board:
             return
         key = "voice.first.text" if run.is_text_only else "voice.first"
         fields = {"talk": self._key_now("space"), "type": self._key_now("tab")}
-        self.place.update(say_keys(key, fields) if run.state.has_agent else "")
+        is_ready = run.state.has_agent and run.state.phase != "initializing"  # before that it hears nobody
+        self.place.update(say_keys(key, fields) if is_ready else "")
 
     def _show_card(self, shown: texts.VoiceShown, focus: Focus) -> None:
         card = texts.card(self._run.state, shown)

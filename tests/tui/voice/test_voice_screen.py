@@ -75,6 +75,13 @@ async def test_talking_that_is_refused_says_why_and_space_begins_anew() -> None:
         assert seen.asked == ["start_talking", "start_talking"]
 
 
+async def test_nobody_is_asked_to_talk_before_the_agent_hears() -> None:
+    async with opened(*JOINED[:5]) as seen:
+        assert "the agent is starting" in seen.now
+        assert "Say something" not in seen.now
+        assert "Say something" in await seen.send(*JOINED[5:])
+
+
 async def test_i_interrupts() -> None:
     async with opened(*THERE, vo.AgentStateChanged("speaking")) as seen:
         assert "i interrupt" in seen.now
