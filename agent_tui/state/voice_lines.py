@@ -153,6 +153,9 @@ class VoiceLines:
             self._by_segment[event.segment_id] = line.id
         if line.item_id or (event.segment_id in line.finals and not event.is_final):
             return  # it is stored already, or this is an older version that came late
+        if event.is_final and self._join_bare("person", event.segment_id, text):
+            self._drop_part(line, event.segment_id)  # its item came before it, when it had other words
+            return
         line.parts[event.segment_id] = text
         if event.is_final:
             line.finals.add(event.segment_id)
@@ -322,16 +325,22 @@ class VoiceLines:
         return first if moved is rest else other
 
     def _move_part(self, line: VoiceLine, segment: str, there: VoiceLine) -> None:
-        there.parts[segment] = line.parts.pop(segment)
+        there.parts[segment] = line.parts[segment]
         if segment in line.finals:
-            line.finals.discard(segment)
             there.finals.add(segment)
         self._by_segment[segment] = there.id
+        self._drop_part(line, segment)
+        self._retell(there)
+
+    def _drop_part(self, line: VoiceLine, segment: str) -> None:
+        del line.parts[segment]
+        line.finals.discard(segment)
         if not line.parts:
             self._drop(line)
-        else:
-            self._retell(line)
-        self._retell(there)
+            return
+        if line.finals >= line.parts.keys():
+            line.status = "said"
+        self._retell(line)
 
     # --- lines -----------------------------------------------------------------------------------------
 

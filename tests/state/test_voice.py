@@ -201,6 +201,21 @@ def test_words_that_come_after_their_item_say_nothing_twice() -> None:
     assert said(state) == [("person", "Pause it.")]
 
 
+def test_words_that_are_corrected_after_their_item_are_said_once() -> None:
+    item = vo.SpokenItem("u1", "user", "What rooms are there?")
+    state = state_after(
+        [
+            *JOINED,
+            vo.WordsHeard("s", "What room are running?", identity="me"),
+            vo.ItemStored(item),
+            vo.WordsHeard("s", item.text, identity="me"),
+            vo.WordsHeard("s", item.text, is_final=True, identity="me"),
+            vo.WordsHeard("s", item.text, is_final=True, identity="me"),
+        ]
+    )
+    assert said(state) == [("person", item.text)]
+
+
 def test_several_pieces_of_one_turn_are_one_line() -> None:
     pieces = [
         vo.WordsHeard("s1", "Pause the room", is_final=True),
