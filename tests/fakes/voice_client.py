@@ -152,7 +152,7 @@ class FakeVoiceSource:
         self.client = FakeVoiceClient()
         self.sound = FakeSound()
         self.place = "LiveKit on this machine"
-        self.conversation_id = ""
+        self.conversation_id = self.room = ""
 
     def hold(self) -> None:
         """Let nobody have a session yet."""
@@ -168,7 +168,7 @@ class FakeVoiceSource:
             raise self.refuse
         if self.client.is_left:
             self.client = FakeVoiceClient()
-        return VoiceSession(self.client, self.sound, self.place, self.conversation_id)
+        return VoiceSession(self.client, self.sound, self.place, self.conversation_id, room=self.room)
 
     async def devices(self) -> tuple[list[str], list[str]]:
         return ["USB Audio", "Webcam"], ["USB Audio", "HDMI"]

@@ -35,14 +35,16 @@ class Board:
         self._lines = lines
         self._key_now = lines.key_now
         self._where = ""
+        self._room = run.request.room
 
     def show(self, shown: texts.VoiceShown, focus: Focus) -> bool:
         """Show the state; return whether that changes with time alone."""
         run, state = self._run, self._run.state
         status = texts.status(state, shown)
-        self._where = run.session.place if run.session is not None else self._where
+        if run.session is not None:
+            self._where, self._room = run.session.place, run.session.room or run.request.room
         self._lines.top.show(
-            [say("voice.title", room=run.request.room)],
+            [say("voice.title", room=self._room)],
             [Part(self._where, 2), Part(texts.connection(state), 3)],
             [status_part(self._lines.timed(status))],
         )

@@ -96,14 +96,14 @@ class VoiceOpening:
 
     async def _named(self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> VoiceSession:
         """Return a session on a named LiveKit server."""
-        from agent_tui.clients.voice.tokens import Guest, new_identity, tokens_of
+        from agent_tui.clients.voice.tokens import Guest, claimed_room, new_identity, tokens_of
 
-        name = _my_name()
+        name, room = _my_name(), claimed_room(livekit.token)
         guest = Guest(request.room, new_identity(name), name, request.agent or voice.agent.name)
         tokens = tokens_of(livekit, guest)
         host = _host(livekit.url or livekit.token_url)
         session = _in_a_room(request, voice, tokens, say("voice.place.server", host=host))
-        return replace(session, keeper=Keeper(self._chats, request.room, host))
+        return replace(session, room=room, keeper=Keeper(self._chats, room or request.room, host))
 
     async def _ours(
         self,

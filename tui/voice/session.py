@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class VoiceSession:
     """One session that has not joined yet: ``client.events()`` joins. ``place`` says for a person where it
     is; ``conversation_id`` is its log's in our backend, empty if there is none; ``speech`` is the file that
-    is played, if there is one.
+    is played, if there is one; ``room`` is the one that a given token is for, "" for the requested one.
     """
 
     client: VoiceClient
@@ -32,6 +32,7 @@ class VoiceSession:
     is_owner: bool = True
     speech: ClockedSound | None = None
     keeper: Keeper | None = None  # stores what is said, if the agent does not
+    room: str = ""
     delete_empty: Callable[[], Awaitable[None]] | None = None  # its log, if our backend does not
 
     @property

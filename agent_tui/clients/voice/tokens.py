@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from agent_tui.clients.http import Net
 from agent_tui.config.voice import LiveKit
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Unauthorized
+from agent_tui.model.inert import inert_line
 from agent_tui.redaction import shown_url
 from agent_tui.wire.voice import token_claims
 
@@ -253,6 +254,13 @@ def _text(answer: Mapping[str, Any], *names: str) -> str:
     return next((value for name in names if isinstance(value := answer.get(name), str)), "")
 
 
+def claimed_room(token: str) -> str:
+    """Return the room that a token is for, "" if it does not say."""
+    video = token_claims(token).get("video")
+    room = video.get("room") if isinstance(video, Mapping) else None
+    return inert_line(str(room or ""), MAX_NAME_CHARACTERS)
+
+
 def _ticket(
     url: str,
     token: str,
@@ -267,12 +275,10 @@ def _ticket(
     if not token or len(token) > MAX_TOKEN_CHARACTERS or not all("!" <= char <= "~" for char in token):
         raise ConfigError("the LiveKit token is empty or cannot be sent", "Copy all of it, without blanks.")
     claims = token_claims(token)
-    video = claims.get("video")
-    claimed_room = video.get("room") if isinstance(video, Mapping) else None
     return Ticket(
         url,
         token,
-        (room or str(claimed_room or ""))[:MAX_NAME_CHARACTERS],
+        room[:MAX_NAME_CHARACTERS] or claimed_room(token),
         (identity or str(claims.get("sub") or ""))[:MAX_NAME_CHARACTERS],
         conversation_id,
         agent_identity,

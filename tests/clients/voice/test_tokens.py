@@ -15,6 +15,7 @@ from agent_tui.clients.voice.tokens import (
     Guest,
     StaticToken,
     Ticket,
+    claimed_room,
     new_identity,
     server_url,
 )
@@ -40,6 +41,11 @@ async def test_a_given_token_says_itself_whose_it_is_and_for_which_room() -> Non
     ticket = await source.ticket()
     assert ticket == Ticket("wss://host/", TOKEN, "demo", "alice")
     assert TOKEN not in f"{ticket!r} {source!r} {ticket}"
+
+
+@pytest.mark.parametrize(("token", "room"), [(TOKEN, "demo"), ("", ""), ("not-a-token", "")])
+def test_a_token_names_the_room_that_it_is_for(token: str, room: str) -> None:
+    assert claimed_room(token) == room
 
 
 @pytest.mark.parametrize("token", ["", " ", "two parts", "line\nbreak", "x" * 100_000])

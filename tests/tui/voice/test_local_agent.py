@@ -47,6 +47,12 @@ async def opened(request: VoiceRequest, url: str) -> VoiceSession:
         await opening.aclose()
 
 
+async def test_without_it_a_given_token_says_which_room_is_joined() -> None:
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSIsInZpZGVvIjp7InJvb20iOiJkZW1vIn19.c2ln"
+    session = await opened(replace(LOCAL, local_agent=False, token=token), "http://127.0.0.1:9")
+    assert session.room == "demo"
+
+
 async def test_with_its_key_and_secret_our_agent_is_sent_into_the_room_on_that_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -75,6 +75,14 @@ async def test_talking_that_is_refused_says_why_and_space_begins_anew() -> None:
         assert seen.asked == ["start_talking", "start_talking"]
 
 
+async def test_the_room_in_the_title_is_the_one_that_a_given_token_is_for() -> None:
+    source = FakeVoiceSource()
+    source.room = "attic"
+    async with opened(*THERE, source=source) as seen:
+        assert "voice room attic" in seen.now
+        assert "voice room attic" in await seen.send(vo.LinkMoved("ended"))
+
+
 async def test_nobody_is_asked_to_talk_before_the_agent_hears() -> None:
     async with opened(*JOINED[:5]) as seen:
         assert "the agent is starting" in seen.now

@@ -61,13 +61,14 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
     form, state = voice_format(form_name), VoiceState(joined_at=time.time())
     lines = typed_lines if request.wav is None else None
     transcript = _opened(written_to)
-    kept_as = ""
+    room, kept_as = request.room, ""
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, None]:
-        nonlocal kept_as
+        nonlocal room, kept_as
         voice = VoiceOpening(server)
         try:
             session = await voice.open(request, output.notice)
+            room = session.room or room
             async with connect.chat_client(server) as client, asyncio.TaskGroup() as group:
                 denying = group.create_task(follow_log(client, session))
                 ending = await HeadlessTalk(session, form, state, lines).run(interrupts)
@@ -78,7 +79,7 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
             await voice.aclose()
 
     def finish(ending: Ending, _: None) -> None:
-        form.end(ending, state, request.room, kept_as)
+        form.end(ending, state, room, kept_as)
         if transcript is not None:
             with transcript:
                 transcript.writelines(f"{line_text(line)}\n" for line in said(state) if line_text(line))
