@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Coroutine
@@ -58,6 +59,9 @@ class Life:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.end)
+        if not _is_open_end(sys.stdin):
+            tell(self.out, "warm")
+            return read_assignment(sys.stdin.buffer.readline(MAX_LINE_BYTES).decode(errors="replace"))
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._lines), sys.stdin)
         tell(self.out, "warm")
         line = await self.during(self._lines.readline())
@@ -92,6 +96,12 @@ class Life:
             while await self._lines.readline():
                 pass
         self.end()
+
+
+def _is_open_end(stdin: TextIO) -> bool:
+    """Whether somebody holds the other end of ``stdin``: a file ends by itself, which means nothing."""
+    mode = os.fstat(stdin.fileno()).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stdin.isatty()
 
 
 class PreparedParts:
@@ -199,6 +209,8 @@ async def run_worker(out: TextIO, name: str) -> None:
     told = await life.begin()
     if told is None:
         return
+    if not told.backend_url:  # otherwise every job would fail
+        raise ConfigError("the agent cannot read what it was told", "backend_url is missing")
     server = AgentServer(
         host="127.0.0.1",  # otherwise its health port listens on every interface
         port=0,

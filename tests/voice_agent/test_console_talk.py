@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -417,3 +420,30 @@ async def test_nobody_at_the_address_is_said(running: ChatBackend, tmp_path: Pat
         agent.tell(backend_url="http://127.0.0.1:1", conversation_id="1")
         assert "nothing listens at 127.0.0.1:1" in (await agent.says("failed"))["title"]
         assert (await agent.ended())[0] == 5
+
+
+CONSOLE = ("console", "--connect-addr", "127.0.0.1:1")
+WORKER = ("worker", "--name", "helper")
+
+
+@pytest.mark.parametrize(
+    ("mode", "told", "code", "words"),
+    [
+        (CONSOLE, '{"backend_url": "http://127.0.0.1:1"}\n', 5, "nothing listens at 127.0.0.1:1"),
+        (CONSOLE, "", 2, "one JSON object was expected"),
+        (WORKER, "{}\n", 2, "backend_url is missing"),
+    ],
+)
+def test_a_file_on_standard_input_says_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: tuple[str, ...], told: str, code: int, words: str
+) -> None:
+    for name in ("LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"):
+        monkeypatch.setenv(name, "ws://127.0.0.1:1")
+    path = tmp_path / "told.json"
+    path.write_text(told)
+    command = [sys.executable, "-P", "-m", "agent_tui.voice_agent", *mode]
+    with path.open() as stdin:
+        ended = subprocess.run(command, stdin=stdin, capture_output=True, cwd=tmp_path, check=False)
+    last = json.loads(ended.stdout.splitlines()[-1])
+    assert (last["state"], ended.returncode) == ("failed", code)
+    assert words in last["title"] + last["detail"]
