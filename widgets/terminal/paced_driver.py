@@ -24,6 +24,7 @@ from textual.app import App
 from textual.constants import DISABLE_KITTY_KEY
 from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
+from textual.message import Message
 
 from agent_tui.model.inert import inert_line
 from widgets.terminal.hold import Hold
@@ -54,6 +55,10 @@ NO_TITLES: Final = ("linux", "dumb")  # values of TERM
 KEY_EVENT: Final = re.compile(r"\x1b\[([\d:]*);(\d*):([123])((?:;[\d:]*)?[u~ABCDEFHPQRS])")
 RELEASED: Final = "3"
 RELEASED_KEY: Final = "_released"  # after the name of a key that was released
+PASTE_BEGINS: Final = "\x1b[200~"  # xterm's "bracketed paste mode"
+PASTE_ENDS: Final = "\x1b[201~"
+ESCAPE: Final = "\x1b"
+ESCAPE_SHOWN: Final = "\N{SYMBOL FOR ESCAPE}"  # as ``inert`` shows it
 PARSER_CHARACTERS: Final = 24  # of a sequence; Textual's parser takes one with more than 32 for keys
 UNSEEN_RATE: Final = 10_000.0  # characters a second: the assumed rate of a line that cannot be measured
 EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
@@ -89,13 +94,40 @@ def hides_line(environ: Mapping[str, str]) -> bool:
 
 
 class AnswerParser(XTermParser):
-    """Textual's parser, which also knows the answers to our questions. Pasted text is never an answer."""
+    """Textual's parser, which also knows the answers to our questions. Pasted text is neither an answer nor a
+    key: Textual's takes what follows an ``ESC`` in it for keys, and tmux, for one, does not keep these out.
+    """
 
     def __init__(self, answered: Callable[[str], None]) -> None:
         """``answered`` gets the question that an answer belongs to."""
         super().__init__()
         self._answered = answered
         self._begun = ""  # of an answer that is too long for Textual's parser
+        self._is_pasting = False
+        self._tail = (
+            ""  # the last characters, if a paste may begin or end with them; an end is not yet parsed
+        )
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """Parse what came; an empty text means the end."""
+        passed = self._with_plain_pastes(data)
+        return super().feed(passed) if passed or not data else ()
+
+    def _with_plain_pastes(self, data: str) -> str:
+        """Return ``data`` with visible escape characters inside pastes, wherever these are divided."""
+        passed = ""
+        while data:
+            mark = PASTE_ENDS if self._is_pasting else PASTE_BEGINS
+            tail = self._tail
+            text, found, data = (tail + data).partition(mark)
+            begun = (mark[:length] for length in range(len(mark) - 1, 0, -1))
+            self._tail = "" if found else next(filter(text.endswith, begun), "")
+            if self._is_pasting:
+                passed += text.removesuffix(self._tail).replace(ESCAPE, ESCAPE_SHOWN) + found
+            else:
+                passed += (text + found)[len(tail) :]
+            self._is_pasting = self._is_pasting != bool(found)
+        return passed
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         text = self._begun + sequence

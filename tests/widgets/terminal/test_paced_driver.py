@@ -350,3 +350,18 @@ def test_keys_that_come_with_what_happened_to_them_are_told_apart(
     assert [event.key for event in found] == [key]
     if character is not None:
         assert found[0].character == character
+
+
+PASTED = "a\x1b[31m\x1b\x1b[20y\x1bqb"
+
+
+@pytest.mark.parametrize("at", range(len(PASTED) + 14))
+def test_an_escape_character_in_a_paste_is_text_and_makes_no_key_of_what_follows(at: int) -> None:
+    parser = AnswerParser(lambda question: None)
+    sent = f"x\x1b[200~{PASTED}\x1b[201~\x1b[200~c\x1b[201~y"
+    found = [*parser.feed(sent[:at])] if at else []  # it may come in two pieces
+    found += parser.feed(sent[at:])
+    keys = [event.key for event in found if isinstance(event, events.Key)]
+    pastes = [event.text for event in found if isinstance(event, events.Paste)]
+    assert keys == ["x", "y"]
+    assert pastes == [PASTED.replace("\x1b", "␛"), "c"]
