@@ -207,6 +207,15 @@ async def test_in_a_small_terminal_its_line_takes_one_row_and_its_list_leaves_th
         assert seen.now.splitlines()[-1] == before
 
 
+async def test_its_rows_fit_again_when_the_terminal_gets_narrower_or_wider(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(100, 40)) as seen:
+        wide = await seen.press("ctrl+p", *"stop the")
+        assert "s – the agent is not speaking" in wide
+        rows = (await seen.resize(60, 40)).splitlines()
+        assert any("Stop the agent" in row and "s – the agent is not speaking" in row for row in rows)
+        assert await seen.resize(100, 40) == wide
+
+
 @pytest.mark.parametrize("language", ["ru", "zh-CN"])
 async def test_english_words_find_in_every_language(tmp_path: Path, language: str) -> None:
     speak(language)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from rich.cells import cell_len
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandInput, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.events import Resize
 from textual.markup import escape
 from textual.screen import Screen
 
@@ -79,6 +80,18 @@ class PaletteRow(NamedTuple):
     moves: bool = False
 
 
+class FittedPalette(CommandPalette):
+    """Textual's, whose rows are made for one width: for another width they are made again."""
+
+    _width = 0  # that they were made for
+
+    def on_resize(self, event: Resize) -> None:
+        if self._width not in (0, event.size.width):
+            line = self.query_one(CommandInput)
+            line.post_message(CommandInput.Changed(line, line.value))
+        self._width = event.size.width
+
+
 class Palette:
     """Shows the palette of the program, and does what is chosen there."""
 
@@ -91,7 +104,7 @@ class Palette:
         """Show every command, unless the palette is open."""
         if not isinstance(self._app.screen, CommandPalette):
             search = say("palette.search")
-            self._app.push_screen(CommandPalette([Actions], placeholder=search, id="--command-palette"))
+            self._app.push_screen(FittedPalette([Actions], placeholder=search, id="--command-palette"))
 
     def entries(self, screen: Screen[object]) -> list[PaletteRow]:
         """Return all commands: the most used, then what is done most on such a screen, and last what is
