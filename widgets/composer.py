@@ -109,6 +109,11 @@ class Composer(TextArea):
         self._written = ""  # kept while a text from ``past`` is shown
         self._may_be_empty = may_be_empty
 
+    @property
+    def completes(self) -> bool:
+        """Whether it lists what fits to what is written."""
+        return self._completer is not None
+
     def on_unmount(self) -> None:
         """Unregister from the app, which text areas watch for the theme."""
         forget_theme_watcher(self.app, self)

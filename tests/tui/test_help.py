@@ -39,6 +39,24 @@ async def test_what_cannot_be_done_now_says_why(tmp_path: Path) -> None:
         assert "nothing was cut off here" in text
 
 
+async def test_a_list_begins_with_what_it_alone_can_do(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60), rooms=2) as seen:
+        text = await seen.press("question_mark")
+        there = [text.index(words) for words in ("New room", "Duplicate the room", "Open", "Row below")]
+        assert there == sorted(there)
+
+
+async def test_a_line_of_a_form_is_not_said_to_send_to_complete_or_to_quit(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        assert "Quit from an empty line" in await seen.press("f1")
+        await seen.press("escape", "e")
+        text = await seen.press("f1")
+        assert "ctrl+s             Save" in text
+        assert "New line" in text
+        never = ("Send", "Insert the marked entry", "Close the list", "Quit from an empty line")
+        assert [words for words in never if words in text] == []
+
+
 async def test_keys_of_the_users_own_are_the_ones_that_are_shown(tmp_path: Path) -> None:
     keys = {"room.pause": "f5", "room.continue": "", "app.help": "f1"}
     async with opened_app(tmp_path, keys=keys, size=(120, 150)) as seen:

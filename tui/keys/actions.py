@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,6 +22,7 @@ from tui.screens.dialog import Dialog
 from tui.screens.help import Row, Section
 from tui.screens.words import say
 from tui.voice.screen import VoiceScreen
+from widgets.composer import Composer
 from widgets.signs import is_ascii
 from widgets.transcript.transcript import Transcript
 
@@ -29,6 +30,8 @@ GROUPS: Final = (  # of the help, in their order
     *("home", "list", "room", "chat", "voice", "ask"),
     *("agent", "composer", "panes", "reading", "find", "program"),
 )
+WRITTEN_IN: Final = ("home", "room", "chat", "voice")  # scopes of screens with a line that is sent
+OF_ALL_LISTS: Final = "list."  # the beginning of ids that come after those of one list alone
 NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ only by a number
 # Scopes whose group has another name; any other scope that is not a group belongs to a dialog.
 _GROUP_OF_SCOPE: Final = {
@@ -70,6 +73,8 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
         node = nodes.get(beside if beside and entry.id in shared(beside) else entry.scope)
         if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen)):
             continue
+        if isinstance(node, Composer) and not _writes(entry.id, node, nodes):
+            continue
         keys = keymap.keys[entry.id]
         action = f"{APP}.{entry.action}" if entry.scope == APP else entry.action
         same = found.get((action, entry.description))
@@ -90,7 +95,8 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
 def sections(screen: Screen[object], keymap: Keymap) -> list[Section]:
     """Return the help of ``screen``, group by group."""
     groups: dict[str, list[Row]] = {}
-    for offer in _numbered_as_one(offers(screen, keymap)):
+    found = _numbered_as_one(offers(screen, keymap))
+    for offer in sorted(found, key=lambda offer: offer.ids[0].startswith(OF_ALL_LISTS)):
         keys = shown_all(offer.keys, ascii_only=is_ascii(screen)) or say("help.no_key")
         groups.setdefault(offer.group, []).append(Row(keys, offer.description, offer.reason))
     order = sorted(groups, key=lambda group: GROUPS.index(group) if group in GROUPS else -1)
@@ -133,6 +139,17 @@ def _nodes(screen: Screen[object]) -> dict[str, DOMNode]:
             if widget is not None:
                 nodes[scope] = widget
     return nodes
+
+
+def _writes(binding_id: str, line: Composer, nodes: Mapping[str, DOMNode]) -> bool:
+    """Whether a line can ever do it: those of forms send nothing, and some have no list of what fits."""
+    match binding_id:
+        case "composer.new_line":
+            return True
+        case "composer.send" | "composer.end":
+            return not nodes.keys().isdisjoint(WRITTEN_IN)
+        case _:
+            return line.completes
 
 
 def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]:
