@@ -98,6 +98,14 @@ async def test_an_empty_store_has_no_rows_to_go_on_with_but_something_to_try(tmp
         assert "1  Should we keep user sessions in Redis or in PostgreSQL?" in text
 
 
+async def test_the_help_says_that_nothing_is_listed_that_could_be_opened(tmp_path: Path) -> None:
+    async with home(tmp_path, size=(100, 60)) as seen:
+        help_shown = await seen.press("question_mark")
+        rows = [line for line in help_shown.splitlines() if "nothing is listed" in line]
+        assert len(rows) == 4
+        assert "Open the selected room or chat" in rows[0]
+
+
 async def test_a_row_is_opened_and_left_again(tmp_path: Path) -> None:
     async with home(tmp_path, [room(1, name="Plan")], [chat(2, title="Why")]) as seen:
         await seen.until("Plan", "Why")

@@ -222,7 +222,7 @@ class HomeScreen(Screen[None]):
                 ("home.leave_line", "hint.back", 0),
             ]
         else:
-            hints = [hint for hint in HINTS if len(self._recent.listing) or hint[0] != "home.open"]
+            hints = [hint for hint in HINTS if self.has_rows or hint[0] != "home.open"]
         self._bottom.show(hints_of(self, hints))
 
     # --- writing ---------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class HomeScreen(Screen[None]):
             self._ask.write()
 
     def action_leave_line(self) -> None:
-        self.set_focus(self._list if len(self._recent.listing) else None)
+        self.set_focus(self._list if self.has_rows else None)
 
     async def on_home_ask_asked(self, event: HomeAsk.Asked) -> None:
         """Begin what was written."""
@@ -308,7 +308,7 @@ class HomeScreen(Screen[None]):
     # --- going on ----------------------------------------------------------------------------------------
 
     def action_move(self, rows: int) -> None:
-        if len(self._recent.listing):
+        if self.has_rows:
             self._has_moved = True
             if self._list.has_focus:
                 self._list.move(rows)
@@ -343,6 +343,10 @@ class HomeScreen(Screen[None]):
 
         offered = [Candidate(str(number), one.text) for number, one in enumerate(found)]
         self.app.push_screen(ChooseScreen(say("home.found.title"), offered, ""), chosen)
+
+    @property
+    def has_rows(self) -> bool:
+        return bool(len(self._recent.listing))
 
     @property
     def is_unreachable(self) -> bool:

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.chat.screen import ChatScreen
+from tui.home.screen import HomeScreen
 from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Keymap, KeymapEntry, catalogue, shared
 from tui.keys.names import shown_all
 from tui.language import KEY, translated
@@ -203,6 +204,8 @@ def _why_not(binding_id: str, node: DOMNode) -> str:
             can, why = isinstance(node, RoomScreen | ChatScreen) and node.state.asking, "nothing_asks"
         case "ask.once" | "ask.conversation" | "ask.always" | "ask.deny" | "ask.whole":
             can, why = node.has_class("-open"), "nothing_asks"
+        case "home.open" | "home.rows" | "home.up" | "home.down":
+            can, why = isinstance(node, HomeScreen) and node.has_rows, "list_empty"
         case _ if isinstance(node, RoomScreen) and binding_id.startswith(NUMBERED):
             can, why = int(binding_id.removeprefix(NUMBERED)) <= len(node.state.agents), "not_now"
         case _:
