@@ -306,8 +306,13 @@ async def test_what_waits_can_be_changed_and_taken_back() -> None:
         assert isinstance(screen.app.screen, QueueScreen)
         assert "to Ada: second" in text
         assert "\x1b" not in text
-        text = await screen.press("down", "enter", *"!", "enter")
+        assert "enter edit · d discard · esc back" in text
+        text = await screen.press("down", "enter")
+        assert "enter save · esc back" in text  # what they do now
+        assert "discard" not in text
+        text = await screen.press(*"!", "enter")
         assert "to Ada: second!" in text
+        assert "enter edit · d discard · esc back" in text
         text = await screen.press("d")
         assert "second" not in text
         await screen.press("escape")

@@ -30,10 +30,10 @@ class ChatQueueScreen(Dialog[None]):
     def __init__(self, composer: ChatComposer) -> None:
         super().__init__()
         self._composer = composer
-        self._waiting = WaitingList(self._items, self._keep)
+        self._waiting = WaitingList(self._items, self._keep, say("chat.queue.hint"))
 
     def compose(self) -> ComposeResult:
-        yield framed(say("chat.queue.title"), self._waiting, hint=say("chat.queue.hint"))
+        yield framed(say("chat.queue.title"), self._waiting, hint=self._waiting.hint)
 
     def _items(self) -> list[Item]:
         return [Item(waits.key, waits.text, _shown(waits)) for waits in self._composer.queue]

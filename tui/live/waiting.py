@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import VimList, wrong
+from tui.live.key_hints import Hints
 from tui.screens.words import say
 from widgets.composer import Composer
 
@@ -34,9 +35,12 @@ class WaitingList(Widget):
 
     DEFAULT_CSS = "WaitingList { height: auto; width: 1fr; layout: vertical; }"
 
-    def __init__(self, items: Callable[[], list[Item]], keep: Callable[[str, str], object]) -> None:
-        """``keep`` changes the words of an item, then ends editing."""
+    def __init__(
+        self, items: Callable[[], list[Item]], keep: Callable[[str, str], object], hint: str
+    ) -> None:
+        """``keep`` changes the words of an item, then ends editing; ``hint`` names the keys of the list."""
         super().__init__()
+        self.hint = hint
         self._items = items
         self._keep = keep
         self._list = VimList(markup=False, compact=True)
@@ -94,6 +98,7 @@ class WaitingList(Widget):
             self._line.put(text)
             self._line.add_class("-open")
             self._line.focus()
+            self.screen.query_one(Hints).tell(say("queue.hint.editing"))
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         event.stop()
@@ -105,6 +110,7 @@ class WaitingList(Widget):
         self._line.remove_class("-open")
         self.complain(note)
         self._list.focus()
+        self.screen.query_one(Hints).tell(self.hint)
 
     def complain(self, problem: str) -> None:
         """Say what went wrong; "" for nothing."""

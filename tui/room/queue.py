@@ -36,10 +36,10 @@ class QueueScreen(Dialog[None]):
         super().__init__()
         self._room = room
         self._state = room.state
-        self._waiting = WaitingList(self._items, self._keep)
+        self._waiting = WaitingList(self._items, self._keep, say("queue.hint"))
 
     def compose(self) -> ComposeResult:
-        yield framed(say("queue.title"), self._waiting, hint=say("queue.hint"))
+        yield framed(say("queue.title"), self._waiting, hint=self._waiting.hint)
 
     def _items(self) -> list[Item]:
         return [
