@@ -23,6 +23,7 @@ from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
 
 SEPARATOR: Final = f" {DOT} "
+SEPARATOR_CELLS: Final = 3
 GAP_CELLS: Final = 2  # at least, between fields
 MIN_LEFT_CELLS: Final = 8
 
@@ -152,22 +153,26 @@ def fitted(
     fields: tuple[list[Part], list[Part], list[Part]], room: int
 ) -> tuple[list[Part], list[Part], list[Part]]:
     """Return the fields without the parts that do not fit into ``room`` cells, the highest rank removed
-    first. A left field of one part is first cut to half the row, and to a third before parts with rank 1 are
-    removed.
+    first, of one rank the rightmost. A left field of one part is first cut to half the row, and to a third
+    before parts with rank 1 are removed.
     """
-    left, middle, right = fields
-    is_title = len(left) == 1 and not left[0].key
-    ranks = sorted({part.rank for field in fields for part in field if part.rank > 0}, reverse=True)
-    for rank, highest in zip([None, *ranks], [*ranks, 0], strict=True):
-        if rank is not None:
-            left, middle, right = (
-                [part for part in field if part.rank < rank] for field in (left, middle, right)
-            )
-        cells = [_wanted(field) for field in (left, middle, right)]
+    is_title = len(fields[0]) == 1 and not fields[0][0].key
+    places = [(part.rank, at, place) for at, field in enumerate(fields) for place, part in enumerate(field)]
+    cells = {(at, place): cell_len(fields[at][place].whole) + SEPARATOR_CELLS for _, at, place in places}
+    taken = [0, 0, 0]  # by each field, with a separator after the last part, too
+    for (at, _), wanted in cells.items():
+        taken[at] += wanted
+    for rank, at, place in [*sorted(places, reverse=True), (0, 0, 0)]:
+        left_cells, middle_cells, right_cells = taken
         if is_title:
-            cells[0] = min(cells[0], room // (2 if highest > 1 else 3))
-        if sum(cells) + GAP_CELLS * (sum(map(bool, cells)) - 1) <= room:
+            left_cells = min(left_cells, room // (2 if rank > 1 else 3) + SEPARATOR_CELLS)
+        between = (GAP_CELLS - SEPARATOR_CELLS) * (3 - taken.count(0)) - GAP_CELLS
+        if not rank or left_cells + middle_cells + right_cells + between <= room:
             break
+        taken[at] -= cells.pop((at, place))
+    left, middle, right = (
+        [part for place, part in enumerate(field) if (at, place) in cells] for at, field in enumerate(fields)
+    )
     if middle and MIN_LEFT_CELLS + _wanted(middle) + _wanted(right) + 2 * GAP_CELLS > room:
         middle = []
     return left, middle, right

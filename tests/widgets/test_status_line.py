@@ -45,6 +45,13 @@ async def test_what_matters_least_goes_first_at_eighty_columns() -> None:
     assert shown == " p pause · z zoom · tab next pane · ? help" + "1,284 tokens  ● connected".rjust(37) + " "
 
 
+async def test_of_parts_that_matter_as_little_only_those_go_that_have_no_room() -> None:
+    hints = [Part("pause", key="p"), Part("next pane", 4, key="tab"), Part("help", key="?")]
+    usage = [Part("1,284 tokens", 4), Part("no cost", 4)]
+    assert await text(52, hints, usage) == " p pause · tab next pane · ? help      1,284 tokens "
+    assert (await text(45, hints, usage)).strip() == "p pause · tab next pane · ? help"
+
+
 async def test_a_long_task_takes_half_a_row_where_others_want_the_rest_and_a_third_for_the_first() -> None:
     fields = ([f"{TASK} {TASK}"], [Part("round 2 of 3 · parallel", 1)], ["● live"])
     assert (await text(78, *fields)).rstrip().endswith("…  round 2 of 3 · parallel  ● live")
