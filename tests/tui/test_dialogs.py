@@ -1,12 +1,16 @@
-"""A dialog that closes by itself while another screen is above it."""
+"""Dialogs above others: one that closes by itself meanwhile, and what is seen of the screen below."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 from agent_tui.model import events as ev
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened
 from tests.tui.rooms_listed import listed, room
+from tests.tui.whole_app import opened_app
 from tui.forms.fields import Line
 from tui.forms.new_room import NewRoomScreen
 from tui.forms.settings import SettingsScreen
@@ -55,3 +59,14 @@ async def test_esc_while_a_room_is_made_makes_no_second_one(tmp_path: Path) -> N
         await seen.until(lambda: not isinstance(seen.app.screen, NewRoomScreen | QuestionScreen))
         assert seen.app.screen is seen.screen
         assert len(seen.client.made) == 1
+
+
+@pytest.mark.parametrize("keys", [["D"], ["f12"], ["i", *"/help", "enter"]], ids=lambda keys: keys[-1])
+async def test_what_fills_the_terminal_hides_the_room_below_in_the_terminals_own_colours(
+    tmp_path: Path, keys: Sequence[str]
+) -> None:
+    async with opened_app(tmp_path, theme="terminal", size=(80, 24)) as seen:
+        assert "Mika" in seen.now
+        text = await seen.press(*keys)
+        assert [words for words in ("Mika", "Say something") if words in text] == []
+        assert "esc back" in text.splitlines()[-1] + text.splitlines()[-2]  # hints of two rows

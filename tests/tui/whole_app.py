@@ -32,6 +32,9 @@ class ListingClient(FakeClient):
     async def listed(self, archived: bool = False) -> list[RoomInfo]:
         return self._rooms
 
+    async def changed_files(self, room_id: str) -> list[ev.ChangedFile]:
+        return []
+
 
 Seen = Fed[AgentTuiApp, FakeLink]
 

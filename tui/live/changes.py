@@ -71,7 +71,7 @@ class ChangesScreen(ModalScreen[None]):
         yield self._bottom
 
     def on_mount(self) -> None:
-        self._listed.display = self._diff.display = False
+        self._listed.display = False
         self._diff.can_focus = False
         self._diff.turn_opened(WHOLE)
         self._show_lines()
@@ -106,7 +106,7 @@ class ChangesScreen(ModalScreen[None]):
             self._rows.append(change)
             options.append(Option(self._row(change)))
         self._listed.set_options(options)
-        self._listed.display = self._diff.display = bool(changes)
+        self._listed.display = bool(changes)
         self._note.update(say("changes.untracked" if changes else "changes.none"))
         spots = [(row.message_id, row.step_id) if row is not None else None for row in self._rows]
         spot = (marked.message_id, marked.step_id) if marked is not None else ("", "")
