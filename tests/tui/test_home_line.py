@@ -20,6 +20,7 @@ from tui.chat.screen import ChatScreen
 from tui.forms.new_room_fields import AGENTS
 from tui.home.screen import HomeScreen
 from tui.keys.first_letter import HOLD_SECONDS
+from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen
 from tui.screens.help import HelpScreen
 
@@ -173,3 +174,18 @@ async def test_an_example_is_tried_with_one_key_or_a_click(tmp_path: Path) -> No
     tasks = [made["task"] for made in seen.rooms.made]
     assert tasks[0] == "Should we keep user sessions in Redis or in PostgreSQL?"
     assert tasks[1].startswith("Plan the launch")
+
+
+@pytest.mark.parametrize("key", ["n", "c"])
+async def test_a_command_of_rooms_and_chats_is_no_task_and_no_question(tmp_path: Path, key: str) -> None:
+    async with home(tmp_path) as seen:
+        for command, words in (("/help", "type to search"), ("/themes", "Theme")):
+            await seen.key(key)
+            await seen.write(command)
+            assert words in await seen.press("enter")
+            await seen.press("escape", "escape")
+        await seen.key(key)
+        await seen.write("/rooms")
+        await seen.press("enter")
+        await seen.at(RoomsScreen)
+    assert seen.rooms.made == []

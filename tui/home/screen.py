@@ -62,6 +62,17 @@ HINTS: Final = (  # as for ``hints_of``
 )
 
 
+COMMANDS: Final = {  # of the line: the actions for which rooms and chats have a command
+    "new": "screen.write('room')",
+    "rooms": "app.lists('rooms')",
+    "chats": "app.lists('chats')",
+    "model": "app.setup",
+    "theme": "app.themes",
+    "help": "app.help",
+    "quit": "app.leave",
+}
+
+
 class ClickedLine(Static):
     """A line that does something when it is clicked."""
 
@@ -271,9 +282,16 @@ class HomeScreen(Screen[None]):
         self.set_focus(self._list if self.has_rows else None)
 
     async def on_home_ask_asked(self, event: HomeAsk.Asked) -> None:
-        """Begin what was written."""
+        """Begin what was written, or do what a command says."""
         event.stop()
-        if event.becomes == "room":
+        # Lazy: not for the first frame.
+        from tui.live.commands import meant, typed
+
+        command = typed(event.text)
+        if command is not None and (action := COMMANDS.get(meant(command[0]))):
+            self._ask.sent(event.text)
+            await self.run_action(action)
+        elif event.becomes == "room":
             self._start(event.text)
         else:
             self._ask.sent(event.text)

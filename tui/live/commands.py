@@ -77,6 +77,14 @@ def typed(text: str) -> tuple[str, str] | None:
     return (found[1], (found[2] or "").strip()) if found else None
 
 
+def meant(written: str, kind: Kind | None = None) -> str:
+    """Return the name of a command by this or another name of it, also if only some screens have it; "" for
+    none.
+    """
+    among = COMMANDS if kind is None else of_kind(kind)
+    return next((one.name for one in among if written in (one.name, *one.also)), "")
+
+
 def completion(text: str, kind: Kind) -> Completion:
     """Return the commands that ``text`` may mean, also by their other names."""
     if not text.startswith("/") or " " in text or "\n" in text:
@@ -132,7 +140,7 @@ class Commands:
         if command is None:
             return False
         written, rest = command
-        name = next((one.name for one in of_kind(self._kind) if written in (one.name, *one.also)), "")
+        name = meant(written, self._kind)
         if name not in self._does:
             self._composer.tell(say("command.unknown", name=written))
             return True
