@@ -326,6 +326,12 @@ async def test_zoom_shows_one_pane_and_tab_moves_it() -> None:
         assert text.count("I am ") == 3
 
 
+async def test_a_zoomed_pane_says_in_few_columns_too_how_to_leave_it() -> None:
+    async with opened((66, 24)) as screen:
+        assert "z zoom" not in await screen.send(*speaking(AGENTS))  # the other hints matter more
+        assert "z back" in await screen.press("z")
+
+
 async def test_a_resize_keeps_the_pane_that_has_the_focus() -> None:
     async with opened((200, 60)) as screen:
         await screen.send(*speaking(crowd(4)))

@@ -199,7 +199,7 @@ def _reading_hints(state: ConversationState, shown: RoomShown) -> list[Hint]:
         ("retry" in can, "r", "hint.retry", 11),
         (not shown.is_following, "end", "hint.newest", 1),
         (has_others, "tab", "hint.tab", 4),
-        (has_others, "z", "hint.back" if shown.is_zoomed else "hint.zoom", 5),
+        (has_others, "z", *(("hint.back", 3) if shown.is_zoomed else ("hint.zoom", 5))),
         (shown.panes, "t", _other_view(shown), 3),
         (shown.panes, "/", "hint.find", 9),
         (True, "ctrl+p", "hint.palette", 14),
