@@ -90,6 +90,13 @@ class ConversationState:
         return next((turn for agent in self.agents.values() if (turn := agent.open_turn)), None)
 
     @property
+    def tokens(self) -> int:
+        """The tokens used: what was counted, and an estimate of what is being said now."""
+        turns = [agent.open_turn for agent in self.agents.values()]
+        uncounted = [turn.estimated_tokens - turn.spent for turn in turns if turn is not None]
+        return self.ledger.tokens + sum(max(0, tokens) for tokens in uncounted)
+
+    @property
     def last_turn(self) -> Turn | None:
         """The newest turn; in a chat, of the shown branch."""
         return self.turns[next(reversed(self.turns))] if self.turns else None

@@ -305,6 +305,15 @@ def test_a_chat_says_what_was_used_as_a_room_does() -> None:
     assert chat_texts.used(chat) == texts.used(room(**used), 0) == said
 
 
+def test_what_is_being_said_counts_beside_what_was_counted_with_prompts() -> None:
+    state = room(status="running", tokens=5_000)
+    state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 2, "a"))
+    state.apply(ev.TextAdded("1", "x" * 400))
+    assert texts.used(state, 100).tokens == "5,100 tokens"
+    state.apply(ev.TurnEnded("1", "x" * 400, 100, "a", usage=ev.Usage(900, 120)))
+    assert texts.used(state, 220).tokens == "6,020 tokens"
+
+
 def test_a_budget_that_limits_nothing_does_not_pass_for_one() -> None:
     state = room(max_cost=2.0, unpriced=("some-model", "x"))
     assert unpriced(state.room) == "the budget of $2.00 does not limit some-model, x: no price is known"

@@ -238,7 +238,7 @@ def used(state: ConversationState, spoken: int = 0) -> UsedText:
     if not state.is_known:
         return UsedText()
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
-    number = max(ledger.tokens, spoken)
+    number = max(state.tokens, spoken)
     text = say_count("used.tokens", number)
     if most_tokens:
         text = say("used.tokens.of", count=count(number), most=count(most_tokens))
