@@ -176,6 +176,8 @@ async def test_a_spent_budget_says_how_to_raise_it() -> None:
         )
         assert "paused – the budget is used up · e to raise it" in text
         assert "50,100 of 50,000 tokens" in text
+        await screen.press("e")
+        assert screen.app.screen.focused is screen.app.screen.query_one("#max_tokens")
 
 
 def test_what_was_used_is_said_with_its_cost() -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent_tui.config.file import DEMO_PROVIDER
-from agent_tui.model.budget import reached
 from agent_tui.model.events import TurnNoted
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
@@ -193,7 +192,7 @@ def used(state: ConversationState) -> live_texts.UsedText:
 def over_budget(state: ConversationState, key: str) -> str:
     """Return which budget of the chat is used up, and the ``key`` of the settings; "" if none is."""
     info, ledger = state.conversation, state.ledger
-    ceiling = reached(info, ledger.tokens, ledger.cost)
+    ceiling = state.limit_reached
     if not ceiling:
         return ""
     used, most = count(ledger.tokens), count(info.max_tokens)

@@ -20,9 +20,9 @@ OF_MODEL: Final = ("provider_id", "model")
 
 
 def chat_settings(
-    chat: ConversationInfo, link: ChatLink, change: Callable[..., Awaitable[None]]
+    chat: ConversationInfo, link: ChatLink, change: Callable[..., Awaitable[None]], *, begins_at: str = ""
 ) -> SettingsScreen:
-    """Return the dialog that changes a chat by one call of ``change``."""
+    """Return the dialog that changes a chat by one call of ``change``; it begins at a field."""
 
     def field(name: str) -> Field:
         setting = SETTINGS[name]
@@ -34,4 +34,4 @@ def chat_settings(
         *(field(name) for name in SETTINGS if name not in (*FIRST, *OF_MODEL)),
         ToolList(chat.enabled_tools, link, say("chat_form.tools"), may_be_default=True),
     ]
-    return SettingsScreen(say("chat_form.title"), say("chat_form.hint"), parts, change)
+    return SettingsScreen(say("chat_form.title"), say("chat_form.hint"), parts, change, begins_at=begins_at)

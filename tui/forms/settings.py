@@ -27,9 +27,17 @@ class SettingsScreen(Dialog[None]):
     ]
 
     def __init__(
-        self, title: str, hint: str, parts: Iterable[Widget], change: Callable[..., Awaitable[None]]
+        self,
+        title: str,
+        hint: str,
+        parts: Iterable[Widget],
+        change: Callable[..., Awaitable[None]],
+        *,
+        begins_at: str = "",
     ) -> None:
+        """``begins_at`` is the id of the field that has the focus first."""
         super().__init__()
+        self._begins_at = begins_at
         self._title = title
         self._hint = hint
         self._form = Form(*parts)
@@ -37,6 +45,10 @@ class SettingsScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         yield framed(self._title, self._form, self._form.problem, hint=self._hint, classes="form")
+
+    def on_mount(self) -> None:
+        if self._begins_at:
+            self.query_one(f"#{self._begins_at}").focus()
 
     def action_save(self) -> None:
         """Save what was changed, if all of it is valid."""
