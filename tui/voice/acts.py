@@ -62,6 +62,9 @@ class VoiceActs:
                 await run.do(lambda session: session.client.interrupt())
             case "listen":
                 await run.do(lambda session: session.client.ask_to_listen())
+            case "text_only" if run.request.text_only:  # it began without devices: it joins again with them
+                run.request, run.is_text_only = replace(run.request, text_only=False), False
+                self.begin()
             case "text_only":
                 await run.only_text(not run.is_text_only)
             case "headphones":

@@ -229,9 +229,11 @@ class VoiceScreen(LiveScreen):
         self.composer.write(text)
 
     async def action_talk(self) -> None:
+        joins_again = self.run.request.text_only
         if self.run.is_text_only:
             await self._acts.act("text_only")
-        await self._talk_key.press()
+        if not joins_again:
+            await self._talk_key.press()
 
     def action_fold(self) -> None:
         self._transcript.folds.toggle()

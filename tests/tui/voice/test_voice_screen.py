@@ -112,6 +112,20 @@ async def test_t_is_text_only_and_back() -> None:
         assert seen.asked == ["mute True", "mute False"]
 
 
+@pytest.mark.parametrize("key", ["t", "space"])
+async def test_who_began_with_text_talks_once_the_devices_are_opened(key: str) -> None:
+    async with opened(*THERE, request=VoiceRequest(text_only=True)) as seen:
+        first = seen.source.client
+        await seen.press("escape", key)
+        await seen.until(lambda: seen.source.client is not first)
+        assert [request.text_only for request in seen.source.opened] == [True, False]
+        text = await seen.send(*THERE, vo.MicChanged(is_muted=False))
+        assert "t text only" in text
+        assert "m mute" in text
+        await seen.press("space")
+        assert seen.asked == ["start_talking"]
+
+
 async def test_h_switches_the_echo_canceller() -> None:
     async with opened(*THERE) as seen:
         assert "headphones: on" in await seen.press("h")
