@@ -345,9 +345,12 @@ async def test_in_a_small_terminal_it_is_said_whole_where_a_key_is_kept(
     tmp_path: Path, language: str
 ) -> None:
     speak(language)
-    async with screen(tmp_path / "config.toml", "it is off") as (_, shown, _):
-        line = shown.query_one("#key", Line)
-        assert cell_len(line.placeholder) <= line.content_size.width
+    try:
+        async with screen(tmp_path / "config.toml", "it is off") as (_, shown, _):
+            line = shown.query_one("#key", Line)
+            assert cell_len(line.placeholder) <= line.content_size.width
+    finally:
+        speak("en")
 
 
 async def test_a_key_that_was_in_the_keyring_moves_to_the_file_where_there_is_no_keyring(
