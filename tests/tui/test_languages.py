@@ -154,6 +154,11 @@ def test_every_text_about_a_number_can_be_said_of_every_number(language: str) ->
                 assert count(number) in say_count(key, number, tokens=1, name="N", models=count(number))
 
 
+def test_a_singular_belongs_to_a_text_about_a_number() -> None:
+    """A text whose key only ends like one would be in no catalogue."""
+    assert [key for key in ENGLISH if key.endswith(".one") and key.removesuffix(".one") not in ENGLISH] == []
+
+
 @pytest.mark.parametrize(("language", "said"), [("en", "3rd try"), ("zh-CN", "第 3 次"), ("ru", "попытка 3")])
 def test_a_try_is_counted_as_the_language_counts(language: str, said: str) -> None:
     speak(language)

@@ -135,7 +135,7 @@ class ChatCommands:
     def begin_another(self) -> None:
         """Open a new chat with this one's model and folder."""
         if self._chat.link.is_agent:
-            self._tell("chat.agent.one")
+            self._tell("chat.agent.only")
             return
         info = self._info
         fields = {name: getattr(info, name) for name in ("model", "provider_id", "workspace")}

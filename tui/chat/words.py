@@ -156,7 +156,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.quit": "An answer is still running. Leave? Only what arrives in the next 30 seconds is kept.",
     "chat.agent.no_list": "this agent keeps no chats: what was said is gone when you leave – {quit}",
     "chat.agent.settings": "this agent has its own settings",
-    "chat.agent.one": "this agent has one conversation: restart the program for another",
+    "chat.agent.only": "this agent has one conversation: restart the program for another",
     "chat.agent.left": "Connection lost: {reason}. Your next question will reconnect.",
     "chat.agent.orphan": "The agent says, outside any answer: {text}",
     "chat.agent.not_cancelled": "The task could not be cancelled and may continue: {reason}",
