@@ -266,6 +266,12 @@ def test_between_chinese_words_are_chinese_signs_and_no_spaces() -> None:
     assert localised("工程师 is speaking") == "工程师正在发言"
 
 
+def test_no_translation_has_the_dash_of_english_and_chinese_has_its_own_brackets_and_you() -> None:
+    said = {folder: [text for one in messages(folder) for text in strings(one)] for folder in FOLDERS}
+    assert [text for texts_of in said.values() for text in texts_of if " – " in text] == []
+    assert [text for text in said["zh_CN"] if re.search(r"你|[一-鿿] ?\(|\)[一-鿿：]", text)] == []
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_the_list_of_rooms_has_its_hints(language: str, tmp_path: Path) -> None:
     speak(language)
@@ -321,6 +327,7 @@ def test_in_chinese_what_rooms_and_chats_share_is_not_said_of_chats_alone() -> N
     speak("zh-CN")
     shared = [
         say("ask.conversation"),
+        say("ask.conversation.file"),
         say("plain.asks.words"),
         localised("There is no call c1 in this conversation"),
     ]
