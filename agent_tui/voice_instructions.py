@@ -27,7 +27,7 @@ INSTRUCTIONS: Final[dict[Language, str]] = {
         " Отвечайте по-русски."
     ),
     "zh": (
-        "你正在进行实时语音对话。只说最终答案,不要说工具调用和步骤。用简短自然的口语,一到三句话。"
+        "你正在进行实时语音对话。只说最终答案，不要说工具调用和步骤。用简短自然的口语，一到三句话。"
         "不要使用 markdown、代码或列表。请用中文回答。"
     ),
 }
@@ -43,7 +43,7 @@ SPOKEN: Final[dict[Language, str]] = {
         " markdown, списков, кода и ссылок."
     ),
     "zh": (
-        "你正在用语音与人交谈。你的话会被朗读出来,对方的话可能会被听错。请用一到三句简短自然的中文口语回答。"
+        "你正在用语音与人交谈。你的话会被朗读出来，对方的话可能会被听错。请用一到三句简短自然的中文口语回答。"
         "不要使用 markdown、列表、代码或链接。"
     ),
 }
@@ -54,12 +54,12 @@ HELLO: Final[dict[Language, str]] = {"en": "Hello.", "ru": "Здравствуй
 GREETING: Final[dict[Language, str]] = {
     "en": "Ask me what rooms are running, or whatever you like.",
     "ru": "Спросите, какие комнаты работают, или о чём угодно.",
-    "zh": "可以问我有哪些房间在运行,也可以随便聊。",
+    "zh": "可以问我有哪些房间在运行，也可以随便聊。",
 }
 GREETING_TYPED: Final[dict[Language, str]] = {
     "en": "I cannot hear here. Type to me.",
     "ru": "Здесь я не слышу. Пишите мне.",
-    "zh": "我在这里听不见,请打字给我。",
+    "zh": "我在这里听不见，请打字给我。",
 }
 
 

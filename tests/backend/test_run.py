@@ -418,7 +418,7 @@ async def test_a_sequential_room_pauses_after_three_failures_in_a_row_of_one_pro
     ("task", "parts"),
     [
         ("Which tea?", ["You are Agent 1. ", "Agent 2", "[Name]:", "round {} of 2"]),
-        ("喝什么茶?", ["你是Agent 1。", "Agent 2", "[名字]:", "第{}轮,共2轮"]),
+        ("喝什么茶?", ["你是Agent 1。", "Agent 2", "[名字]:", "第{}轮，共2轮"]),
         ("Какой чай?", ["Вы Agent 1. ", "Agent 2", "[Имя]:", "раунд {} из 2"]),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_language_that_is_not_heard_or_spoken_is_said_before_anybody_talks() -
     (deaf,) = mismatch("zh", hears=("en",), speaks=("zh",))
     assert deaf.title == "Chinese is not heard by the models on this machine"
     talk = VoiceTalk("demo", lambda: True, lambda _: False, language="zh", notices=(deaf,))
-    assert talk.greeting() == f"你好。 {deaf.told} 可以问我有哪些房间在运行,也可以随便聊。"
+    assert talk.greeting() == f"你好。 {deaf.told} 可以问我有哪些房间在运行，也可以随便聊。"
     assert deaf.told.startswith("这台机器上的模型听不懂中文。")
     missing = LanguageNotice("voice.missing", "the voice joe did not start", "no memory")
     talk = VoiceTalk("demo", lambda: True, lambda _: False, can_hear=False, notices=(missing,))

@@ -71,8 +71,8 @@ def test_only_the_last_line_changes_from_round_to_round_so_that_providers_can_ca
 
 
 def test_it_is_told_in_the_language_of_the_task() -> None:
-    assert "现在是第2轮,共3轮。之后还剩1轮。" in prompt(0, 2, "喝什么茶?")
-    assert "房间里的其他智能体:Bob、Ada。" in prompt(0, 2, "喝什么茶?")
+    assert "现在是第2轮，共3轮。之后还剩1轮。" in prompt(0, 2, "喝什么茶?")
+    assert "房间里的其他智能体：Bob、Ada。" in prompt(0, 2, "喝什么茶?")
     assert "这是最后一轮" in prompt(0, 3, "喝什么茶?")
     assert "Другие агенты в этой комнате: Bob, Ada." in prompt(0, 2, "Какой чай?")
     assert "Сейчас раунд 2 из 3. После него останется раундов: 1." in prompt(0, 2, "Какой чай?")

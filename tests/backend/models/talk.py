@@ -17,7 +17,7 @@ TASKS = {
 # (name, system prompt) of six agents, in each language
 AGENTS = {
     "en": (("Mika", "You are a critic."), ("Ada", "You are an engineer."), ("Noor", "You are a writer.")),
-    "zh": (("米卡", "你是评论员。"), ("阿达", "你是工程师。"), ("老王", "你是撰稿人。")),
+    "zh": (("米卡", "你是批评者。"), ("阿达", "你是工程师。"), ("老王", "你是撰稿人。")),
     "ru": (("Мика", "Вы критик."), ("Ада", "Вы инженер."), ("Нур", "Вы редактор.")),
 }
 OTHERS = (("Kim", ""), ("Sam", ""), ("Jo", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from itertools import product
 
 import pytest
@@ -230,3 +231,11 @@ def test_no_task_and_no_name_breaks_it(task: str) -> None:
 def test_markdown_in_a_task_is_quoted_as_plain_words() -> None:
     line = safe_line("## **Title** with `code` | <b>tags</b>", 120)
     assert line == "Title with 'code' / ‹b›tags‹/b›"
+
+
+def test_chinese_words_have_chinese_signs_and_no_space_follows_them() -> None:
+    package = files("agent_tui")
+    shipped = [*(package / "backend/models/demo/zh").iterdir(), package / "backend/engine/agents.toml"]
+    shipped += [package / "voice_instructions.py"]
+    wrong = re.compile("[\u4e00-\u9fff][,;:?!]|[。：？！]\\*\\* ")
+    assert [found for path in shipped for found in wrong.findall(path.read_text(encoding="utf-8"))] == []
