@@ -197,7 +197,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.preview.prompt": "System prompt",
     "list.preview.workspace": "Working folder",
     "list.preview.state": "State",
-    "list.preview.words": "Last words",
+    "list.preview.words": "Last message",
     "list.waiting": "{title} – reconnecting in {seconds} s",
     "rooms.empty": "No rooms yet. Press {new} to make one.\n\n"
     "In a room several agents answer you and each other, side by side.\n\n"
