@@ -108,7 +108,7 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> StyleEntry:
                 raise ConfigError(key, f"has one colour too many: {inert_line(value)!r}")
         elif word != "on" or place + 1 == len(words) or words[place + 1] in STYLES:
             shown = inert_line(word, 40)
-            raise ConfigError(key, f"{shown!r} is no colour: {allowed}; before it {', '.join(STYLES)}")
+            raise ConfigError(key, f"{shown!r} is not a colour: {allowed}; before it {', '.join(STYLES)}")
     return StyleEntry(color, background, " ".join(styles))
 
 

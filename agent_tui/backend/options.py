@@ -230,7 +230,7 @@ def _token(given: argparse.Namespace, host: str) -> str | None:
     """Return the token to require: the given one, empty for a random one, ``None`` for none at all."""
     if given.no_token:
         if not is_loopback(host):
-            raise ConfigError("--no-token", f"only on a loopback address, {host} is none")
+            raise ConfigError("--no-token", f"only on a loopback address, {host} is not one")
         return None
     if given.token is not None:
         token, source = str(given.token), "--token"

@@ -99,14 +99,14 @@ class Conversations(Generic[I]):
         many = f"{self._kind.one}s"
         value = await self._calls.plain("GET", many, f"a list of {many}", params=params, patience=patience)
         if not isinstance(value, Mapping | list):
-            raise ProtocolError(f"the server's answer is no list of {many}")
+            raise ProtocolError(f"the server's answer is not a list of {many}")
         return value
 
     async def listed(self, archived: bool = False) -> list[I]:
         """Return all of them, newest activity first; archived ones only with ``archived``."""
         value, many = await self.listed_raw({"archived": "1"} if archived else None), f"{self._kind.one}s"
         if isinstance(value, Mapping) and not isinstance(value.get(many), list):
-            raise ProtocolError(f"the server's answer is no list of {many}")
+            raise ProtocolError(f"the server's answer is not a list of {many}")
         return self._kind.decode_listed(value)
 
     async def _create(self, fields: Mapping[str, FieldValue]) -> I:
@@ -271,7 +271,7 @@ async def read_messages(net: Net, path: str) -> tuple[list[Any], int | None]:
         page = await net.call("GET", path, params=params)
         items = page.get("messages") if isinstance(page, Mapping) else page
         if not isinstance(items, list):
-            raise ProtocolError("the server's answer is no list of messages")
+            raise ProtocolError("the server's answer is not a list of messages")
         following, as_of = page_marks(page)
         started = len(read)
         read += items

@@ -167,7 +167,7 @@ def read_changes(value: object, asked_for_all: bool) -> RoomChanges:
 def whole_list(value: object, many: str) -> object:
     """Return an answer that is ``{many: […]}`` or a bare list; raises ``ProtocolError`` for any other."""
     if not isinstance(value.get(many) if isinstance(value, Mapping) else value, list):
-        raise ProtocolError(f"the server's answer is no list of {many}")
+        raise ProtocolError(f"the server's answer is not a list of {many}")
     return value
 
 

@@ -153,7 +153,7 @@ def save_template(template: Template, folder: Path | None = None) -> Path:
     folder = own_folder() if folder is None else folder
     path = folder / f"{template.id}{SUFFIX}"
     if not _ID.fullmatch(template.id):
-        raise ConfigError(f'"{inert_line(template.id)}" is no id', "an id has letters, digits, - and _")
+        raise ConfigError(f'"{inert_line(template.id)}" is not an id', "an id has letters, digits, - and _")
     if not template.names or any(not name.strip() for name in template.names.values()):
         raise ConfigError("a template needs a name")
     content = template_text(template).encode()

@@ -39,7 +39,7 @@ def parsed_toml(path: Path, data: bytes, most_bytes: int) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML", f"it is no UTF-8: byte {error.start + 1}") from error
+        raise ConfigError(f"{path}: not valid TOML", f"it is not UTF-8: byte {error.start + 1}") from error
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits are plain ValueErrors
         why = inert_line(str(error)) if isinstance(error, ValueError) else "nested too deeply"
         raise ConfigError(f"{path}: not valid TOML", why) from error

@@ -22,7 +22,7 @@ def read_address(text: str) -> tuple[str, int]:
     """Return host and port of ``HOST:PORT``; raises ``ConfigError``."""
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) <= _MAX_PORT:
-        raise ConfigError(f"--connect-addr: {text!r} is no HOST:PORT")
+        raise ConfigError(f"--connect-addr: {text!r} is not HOST:PORT")
     return host.strip("[]"), int(port)
 
 

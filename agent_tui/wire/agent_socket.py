@@ -168,7 +168,7 @@ def client_frame(frame: SocketFrame) -> UserMessage | ClientToolResult:
             if not isinstance(frame.fields.get("text"), str):
                 raise ValueError("USER_MESSAGE has no text")
             if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-                raise ValueError("attachments is no list of paths")
+                raise ValueError("attachments is not a list of paths")
             return UserMessage(frame.text("text"), tuple(encodable(path) for path in paths))
         case "CLIENT_TOOL_RESULT":
             if not frame.text("call_id"):

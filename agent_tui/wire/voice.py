@@ -122,7 +122,7 @@ def decode(data: bytes) -> pb.AgentSessionMessage:
     try:
         message.ParseFromString(data)
     except DecodeError as error:
-        raise ProtocolError("the agent sent something that is no session message") from error
+        raise ProtocolError("the agent sent something that is not a session message") from error
     return message
 
 

@@ -60,7 +60,7 @@ AGENT_ENDED: Final = Reason("agent_ended", "The agent's process ended.", "Look i
 AGENT_NOT_STARTED: Final = Reason(
     "agent_not_started", "The agent did not connect.", "Look into its log, then try again."
 )
-NO_TOKEN: Final = Reason("no_token", "No token for the voice room could be had.")
+NO_TOKEN: Final = Reason("no_token", "No token for the voice room could be obtained.")
 
 _ASK_AGAIN = "Start the session again."
 _DISCONNECTS: Final[dict[int, Reason]] = {
@@ -148,9 +148,12 @@ _CONNECT_ERRORS: Final[tuple[tuple[tuple[str, ...], Reason], ...]] = (
     ),
     (
         ("url scheme not supported",),
-        Reason("bad_url", "That is no address of a LiveKit server.", "Use wss://…"),
+        Reason("bad_url", "That is not the address of a LiveKit server.", "Use wss://…"),
     ),
-    (("relative url without a base",), Reason("bad_url", "That is no address.", "It looks like wss://host.")),
+    (
+        ("relative url without a base",),
+        Reason("bad_url", "That is not an address.", "It looks like wss://host."),
+    ),
     (("503",), Reason("not_ready", "The LiveKit server is not ready.", "It is tried again.", True)),
     (("502",), Reason("not_ready", "The LiveKit server is not ready.", "It is tried again.", True)),
     (("500",), Reason("server_failed", "The LiveKit server failed.", "Look into its log.", True)),

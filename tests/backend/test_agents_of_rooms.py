@@ -409,7 +409,9 @@ async def test_a_file_of_a_socket_is_saved_apart_in_the_workspace_of_the_room_on
         assert [step["type"] for step in steps].count("file_saved") == 0
 
 
-@pytest.mark.parametrize(("provider", "why"), [("backend:nobody", "nobody"), ("backend:chats", "no agent")])
+@pytest.mark.parametrize(
+    ("provider", "why"), [("backend:nobody", "nobody"), ("backend:chats", "not an agent")]
+)
 async def test_a_room_takes_no_agent_that_is_not_there(tmp_path: Path, provider: str, why: str) -> None:
     config = configured(tmp_path, tasks="http://127.0.0.1:1/")
     async with rooms(tmp_path, tasks="http://127.0.0.1:1/") as given:

@@ -55,7 +55,7 @@ async def test_what_only_says_that_it_is_an_image_is_refused(tmp_path: Path) -> 
         path = f"{await running.chat()}/messages"
         for wrong in (file(b"text"), {**file(b""), "content": "no base64"}, {**file(b""), "content": ""}):
             body = {"content": "See.", "attachments": [wrong]}
-            assert "a.png is no image" in await refused(running, "POST", path, body, 422)
+            assert "a.png is not an image" in await refused(running, "POST", path, body, 422)
         large = file(GIF + b"\0" * MAX_IMAGE_BYTES)
         told = await refused(running, "POST", path, {"content": "See.", "attachments": [large]}, 422)
         assert "The image a.png is too large" in told

@@ -102,7 +102,7 @@ def test_a_workspace_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_what_is_no_ordinary_file_is_refused_at_once(files: AgentFiles) -> None:
     os.mkfifo(files.workspace / "pipe")
     for path in ("pipe", "out"):
-        with pytest.raises(ConfigError, match="no ordinary file"):
+        with pytest.raises(ConfigError, match="not an ordinary file"):
             files.take(path)
 
 

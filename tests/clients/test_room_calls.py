@@ -37,7 +37,7 @@ async def test_what_is_no_list_of_rooms_is_not_shown_as_an_empty_one(
     server: FakeServer, client: RoomsClient, body: object
 ) -> None:
     server.on("GET", "/api/rooms", answers_json(body))
-    with pytest.raises(ProtocolError, match="no list of rooms"):
+    with pytest.raises(ProtocolError, match="not a list of rooms"):
         await client.listed()
 
 
@@ -200,7 +200,7 @@ async def test_what_is_no_list_of_messages_is_a_protocol_error(
     server: FakeServer, client: RoomsClient, body: object
 ) -> None:
     server.on("GET", "/api/rooms/r1/messages", answers_json(body))
-    with pytest.raises(ProtocolError, match="no list of messages"):
+    with pytest.raises(ProtocolError, match="not a list of messages"):
         await client.messages("r1")
 
 

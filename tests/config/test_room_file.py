@@ -120,7 +120,7 @@ def test_a_file_that_is_missing_too_large_or_no_text_is_one_line(tmp_path: Path)
     with pytest.raises(ConfigError, match="too large"):
         read_room_file(large)
     large.write_bytes(b"task = '\xff'")
-    with pytest.raises(ConfigError, match="no UTF-8"):
+    with pytest.raises(ConfigError, match="not UTF-8"):
         read_room_file(large)
 
 

@@ -233,7 +233,7 @@ def main(mode: str) -> None:
         time.sleep(0.01)
     if mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.stdout.write("a line that is no message\n")
+    sys.stdout.write("a line that is not a message\n")
     for line in sys.stdin:
         if mode != "silent" and (said := answer(json.loads(line), mode)) is not None:
             sys.stdout.write(json.dumps(said) + "\n")

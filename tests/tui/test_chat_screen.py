@@ -251,7 +251,7 @@ async def test_an_mcp_server_that_is_waited_for_is_named_and_one_that_is_missing
 
 
 async def test_what_stays_true_of_an_answer_is_shown_of_a_stored_one_too_and_nothing_of_it_is_cut() -> None:
-    fix = "run its command by hand, or mend mcp.slow.command and .args"
+    fix = "run its command by hand, or correct mcp.slow.command and .args"
     notes = (
         ev.Note("no_tools"),
         ev.Note("shortened", "", 2),

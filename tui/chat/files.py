@@ -129,7 +129,7 @@ def pasted_paths(text: str, files: Files) -> list[tuple[str, Path]]:
 
 
 def _all_dropped(paths: list[str], files: Files) -> list[tuple[str, Path]]:
-    """Return the files at these paths; none if one of them is no file."""
+    """Return the files at these paths; none if one of them is not a file."""
     found = [file for path in paths if (file := _dropped(path, files)) is not None]
     return found if len(found) == len(paths) else []
 

@@ -537,8 +537,8 @@ MACHINE_COMMANDS: Final = (
     ),
     Command(
         "config check", "check it for problems",
-        'Prints one line for each problem, or "ok". A file that has problems but can be used is no failure: '
-        "the exit code is 0. If the file cannot be used at all: one line on stderr and exit code 2.",
+        'Prints one line for each problem, or "ok". A file that has problems but can be used is not a '
+        "failure: the exit code is 0. If the file cannot be used at all: one line on stderr and exit code 2.",
         f"{_CONFIG}:check", local=_MACHINE,
     ),
     Command(

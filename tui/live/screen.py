@@ -105,7 +105,7 @@ class LiveScreen(Screen[None]):
         self.composer.open()
 
     async def on_key(self, event: Key) -> None:
-        """Write a letter that is no key into the line, while the words are read."""
+        """Write a letter that is not a key into the line, while the words are read."""
         is_reading = self.focused is None or isinstance(self.focused, Transcript)
         if is_reading and is_text(self, event):
             event.prevent_default().stop()

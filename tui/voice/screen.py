@@ -194,7 +194,7 @@ class VoiceScreen(LiveScreen):
     async def on_key(self, event: Key) -> None:
         """Stop talking, if the terminal reports that the key was released."""
         if event.key.endswith(RELEASED_KEY):
-            event.prevent_default().stop()  # it is no key of its own
+            event.prevent_default().stop()  # it is not a key of its own
             if event.key.removesuffix(RELEASED_KEY) in keys_of(self, "voice.talk"):
                 await self._talk_key.release()
 

@@ -110,7 +110,7 @@ def _checked_folder(setting: Setting, name: str) -> str:
         return ""
     folder = Path(name)
     if "\0" in name or not folder.is_absolute() or not folder_exists(folder):
-        refuse(f"{_noun(setting)} is no folder", "Name one that exists, by its absolute path.")
+        refuse(f"{_noun(setting)} is not a folder", "Name one that exists, by its absolute path.")
     return storable(name)
 
 

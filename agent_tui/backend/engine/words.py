@@ -24,9 +24,7 @@ def checked_key(client_key: str) -> str:
     replaced character could make it equal to another key, and that message would be lost.
     """
     if len(client_key) > MAX_KEY_CHARACTERS:
-        raise Refused(
-            "The client_key is too long", f"{MAX_KEY_CHARACTERS:,} characters are the most.", status=422
-        )
+        raise Refused("The client_key is too long", f"At most {MAX_KEY_CHARACTERS:,} characters.", status=422)
     if _UNSTORABLE.search(client_key):
         detail = "It holds a NUL or half a character (a lone surrogate)."
         raise Refused("The client_key cannot be stored", detail, status=422)

@@ -277,7 +277,7 @@ class _Listener:
         found = self._subscriptions.get(session_id)
         if found is None:
             if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
-                await self._socket.close(1008, f"{MAX_SUBSCRIPTIONS} sessions are the most")
+                await self._socket.close(1008, f"at most {MAX_SUBSCRIPTIONS} sessions")
                 raise WebSocketDisconnect(1008)
             found = self._subscriptions[session_id] = _Subscription(session_id)
             chat_id = await self._service.chat_of(session_id)

@@ -218,7 +218,7 @@ def _user_message(text: str | None) -> UserMessage:
 def _attachments(workspace: str, paths: tuple[str, ...]) -> tuple[ev.Attachment, ...]:
     """Return the files at ``paths`` of the workspace; raises ``ToolError`` for unreadable ones."""
     if len(paths) > MAX_ATTACHMENTS:
-        raise ToolError(f"{MAX_ATTACHMENTS} attachments are the most")
+        raise ToolError(f"at most {MAX_ATTACHMENTS} attachments")
     if not paths:
         return ()
     files = Workspace.of(ToolPlace(Path(workspace) if workspace else None))
@@ -228,7 +228,7 @@ def _attachments(workspace: str, paths: tuple[str, ...]) -> tuple[ev.Attachment,
         try:
             found.append(attached_image(path, data) or ev.Attachment(path, data.decode("utf-8")))
         except UnicodeDecodeError:
-            raise ToolError(f"{inert_line(path, 200)}: is no text") from None
+            raise ToolError(f"{inert_line(path, 200)}: is not text") from None
     return tuple(found)
 
 

@@ -123,7 +123,7 @@ class Guard:
 
 def _too_large(headers: Collection[tuple[bytes, bytes]]) -> tuple[str, str] | None:
     if len(headers) > MAX_HEADERS:
-        return "The request has too many headers", f"{MAX_HEADERS} are the most."
+        return "The request has too many headers", f"At most {MAX_HEADERS}."
     for name, value in headers:
         if len(value) > MAX_HEADER_BYTES:
             shown = name[:100].decode("latin-1")

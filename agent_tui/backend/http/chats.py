@@ -83,8 +83,8 @@ class ChatRoutes:
             raise Refused("q is too long", longest, status=HTTPStatus.BAD_REQUEST)
         kinds = tuple(request.query_params.get("kinds", ",".join(CHATS.names)).split(","))
         if strange := [kind for kind in kinds if kind not in KINDS]:
-            known = f"{strange[0][:100]!r} is none of: {', '.join(KINDS)}."
-            raise Refused("kinds is no list of kinds", known, status=HTTPStatus.BAD_REQUEST)
+            known = f"{strange[0][:100]!r} is not one of: {', '.join(KINDS)}."
+            raise Refused("kinds is not a list of kinds", known, status=HTTPStatus.BAD_REQUEST)
         hits = await self._engine.search(words, room_requests.limit(request) or DEFAULT_HITS, kinds)
         return json_answer({"hits": [asdict(hit) for hit in hits]})
 

@@ -89,7 +89,9 @@ class RemoteAgents:
         """Return the model for agents of this backend; raises ``ModelError`` if there is none."""
         if backend.kind not in (TASKS, SOCKET):
             kinds = f'kind = "{TASKS}" or "{SOCKET}"'
-            raise ModelError(f"backends.{backend.name} is no agent", f"Agents speak on backends of {kinds}.")
+            raise ModelError(
+                f"backends.{backend.name} is not an agent", f"Agents speak on backends of {kinds}."
+            )
         token = os.environ.get(backend.token_env, "") or backend.token
         if backend.token_env and not token:
             raise ModelError(

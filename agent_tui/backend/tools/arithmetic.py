@@ -206,7 +206,7 @@ def _number(token: str) -> Fraction:
     try:
         return Fraction(f"{digits}e{exponent}" if exponent else digits.rstrip("."))
     except ValueError:
-        raise WrongSum(f"{token[:40]!r} is no number") from None
+        raise WrongSum(f"{token[:40]!r} is not a number") from None
 
 
 def _checked(value: Number | int) -> Number:
@@ -251,7 +251,7 @@ def _root(value: Number) -> Number:
 
 def _whole(value: Number) -> int:
     if value % 1:
-        raise WrongSum(f"{written(value)[:40]} is no whole number")
+        raise WrongSum(f"{written(value)[:40]} is not a whole number")
     return int(value)
 
 

@@ -136,13 +136,13 @@ def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
         url = base.join(text) if base is not None else httpx.URL(text)
         host = url.host  # decoded only now
     except (httpx.InvalidURL, ValueError):
-        raise ToolError(f"{shown}: is no address") from None
+        raise ToolError(f"{shown}: is not an address") from None
     if url.scheme not in _PORTS or not host:
         raise ToolError(f"{shown}: only http and https addresses are fetched")
     if url.userinfo:
         raise ToolError("an address with a name or password is not fetched")
     if url.port is not None and not 0 < url.port < 65_536:
-        raise ToolError(f"{shown}: is no address")
+        raise ToolError(f"{shown}: is not an address")
     if len(str(url)) > MAX_URL_CHARACTERS:
         raise ToolError(f"an address has at most {MAX_URL_CHARACTERS:,} characters")
     return url.copy_with(fragment=None)
@@ -200,7 +200,7 @@ async def _answer(response: httpx.Response, url: httpx.URL) -> _Answer:
     kind = header.partition(";")[0].strip().lower()
     is_text = kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml")) or not kind
     if response.status_code < 400 and not is_text:
-        raise ToolError(f"{inert_line(str(url))} is no text but {inert_line(kind, 80)}")
+        raise ToolError(f"{inert_line(str(url))} is not text but {inert_line(kind, 80)}")
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise ToolError(f"{inert_line(url.host)} answers in a compressed form that was not asked for")
     body = bytearray()
@@ -209,7 +209,7 @@ async def _answer(response: httpx.Response, url: httpx.URL) -> _Answer:
         if len(body) > MAX_BODY_BYTES:
             break
     if not kind and b"\0" in body[:8_192]:
-        raise ToolError(f"{inert_line(str(url))} is no text")
+        raise ToolError(f"{inert_line(str(url))} is not text")
     charset = response.charset_encoding or ""
     is_cut = len(body) > MAX_BODY_BYTES
     return _Answer(response.status_code, kind, charset, bytes(body[:MAX_BODY_BYTES]), is_cut, str(url))

@@ -89,7 +89,7 @@ def _compiled(pattern: str, *, is_blind: bool) -> regex.Pattern[str]:
     try:
         return regex.compile(pattern, flags)
     except (regex.error, RecursionError, OverflowError, MemoryError) as error:
-        raise ToolError(f"the pattern is no regular expression: {error}") from error
+        raise ToolError(f"the pattern is not a regular expression: {error}") from error
 
 
 def _hits(wanted: regex.Pattern[str], path: str, text: str, until: float, most: int) -> list[str]:

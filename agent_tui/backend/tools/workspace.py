@@ -75,7 +75,7 @@ class Workspace:
             if found.status is None:
                 raise ToolError(f"{_shown(path)}: there is no such folder")
             if not stat.S_ISDIR(found.status.st_mode):
-                raise ToolError(f"{_shown(path)}: is no folder")
+                raise ToolError(f"{_shown(path)}: is not a folder")
             with _opened(_open(found.name, _FOLDER, found.folder, path)) as folder:
                 yield folder, found.path
 
@@ -91,11 +91,11 @@ class Workspace:
         if found.status is None:
             raise ToolError(f"{_shown(path)}: there is no such file")
         if not stat.S_ISREG(found.status.st_mode):
-            raise ToolError(f"{_shown(path)}: is no ordinary file")  # opening a device may do something
+            raise ToolError(f"{_shown(path)}: is not an ordinary file")  # opening a device may do something
         file = _open(found.name, _READ, found.folder, path)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
-            raise ToolError(f"{_shown(path)}: is no ordinary file")
+            raise ToolError(f"{_shown(path)}: is not an ordinary file")
         return file
 
     def read(self, path: str, most_bytes: int) -> bytes:
@@ -137,7 +137,7 @@ class Workspace:
                 raise ToolError(f"{_shown(path)}: is a folder, not a file")
             if found.status is not None:
                 if not stat.S_ISREG(found.status.st_mode):
-                    raise ToolError(f"{_shown(path)}: is no ordinary file")
+                    raise ToolError(f"{_shown(path)}: is not an ordinary file")
                 mode = stat.S_IMODE(found.status.st_mode) & 0o777
             try:
                 _replace(found, data, mode)
@@ -320,7 +320,7 @@ def _refuse_protected(real: str, path: str) -> None:
 
 def _refusal(path: str, error: OSError) -> ToolError:
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        return ToolError(f"{_shown(path)}: something on the way is no folder")
+        return ToolError(f"{_shown(path)}: something on the way is not a folder")
     return ToolError(f"{_shown(path)}: {error.strerror or error}")
 
 

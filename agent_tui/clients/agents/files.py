@@ -125,7 +125,7 @@ class AgentFiles:
     def _check(self, source: int) -> None:
         status = os.fstat(source)
         if not stat.S_ISREG(status.st_mode):
-            raise _Refusal("It is no ordinary file.")
+            raise _Refusal("It is not an ordinary file.")
         if status.st_size > self._max_bytes:
             raise _Refusal(f"It is larger than {self._max_bytes:,} bytes.")
 
@@ -137,7 +137,7 @@ class _Refusal(Exception):
 def _parts(path: str) -> list[str]:
     """Return the parts of a path; raises ``_Refusal`` if it may lead out of the workspace."""
     if not path or len(path) > MAX_PATH_CHARACTERS or "\0" in path:
-        raise _Refusal("That is no path.")
+        raise _Refusal("That is not a path.")
     if path.startswith(("/", "\\", "~")):
         raise _Refusal("The path is not relative to the agent's workspace.")
     parts = list(PurePosixPath(path).parts)

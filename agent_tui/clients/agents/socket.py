@@ -344,7 +344,7 @@ def socket_urls(
     parts = urlsplit(base_url.strip())
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     if scheme not in ("ws", "wss") or not parts.hostname:
-        raise ConfigError("that is no address of an agent", "It should look like ws://host:port/.")
+        raise ConfigError("that is not the address of an agent", "It should look like ws://host:port/.")
     if parts.username is not None or parts.password is not None:
         raise ConfigError("the address holds a name or password", "Use AGENT_TUI_TOKEN instead.")
     fixed = parts._replace(scheme=scheme, fragment="").geturl()

@@ -468,7 +468,7 @@ class RoomClient:
         except OSError as error:
             raise ConfigError(f"{path.name} cannot be read", error.strerror or str(error)) from error
         if not stat.S_ISREG(about.st_mode):
-            raise ConfigError(f"{path.name} is no file")
+            raise ConfigError(f"{path.name} is not a file")
         if about.st_size > MAX_FILE_BYTES:
             raise ConfigError(f"{path.name} is too large", f"At most {MAX_FILE_BYTES:,} bytes can be sent.")
         await link.send_file(path, agent.identity)

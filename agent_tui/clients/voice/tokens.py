@@ -67,10 +67,12 @@ def server_url(text: str) -> str:
         parts = urlsplit(text.strip())
         port_is_valid = parts.port is None or parts.port > 0
     except ValueError as error:
-        raise ConfigError("that is no address of a LiveKit server", "It looks like wss://host.") from error
+        raise ConfigError(
+            "that is not the address of a LiveKit server", "It looks like wss://host."
+        ) from error
     scheme = _WS_SCHEMES.get(parts.scheme)
     if scheme is None or not parts.hostname or not port_is_valid:
-        raise ConfigError("that is no address of a LiveKit server", "It looks like wss://host.")
+        raise ConfigError("that is not the address of a LiveKit server", "It looks like wss://host.")
     if "@" in parts.netloc or parts.query:
         raise ConfigError("the address of the LiveKit server holds a password or a query", "Leave it out.")
     return urlunsplit((scheme, parts.netloc, parts.path, "", ""))
@@ -225,7 +227,9 @@ def _split(url: str) -> tuple[str, str]:
     try:
         parts = urlsplit(url.strip())
     except ValueError as error:
-        raise ConfigError("[voice] token_url is no address", "It looks like https://host/token.") from error
+        raise ConfigError(
+            "[voice] token_url is not an address", "It looks like https://host/token."
+        ) from error
     path = urlunsplit(("", "", parts.path, parts.query, "")).lstrip("/")
     return urlunsplit((parts.scheme, parts.netloc, "", "", "")), path
 
@@ -233,7 +237,7 @@ def _split(url: str) -> tuple[str, str]:
 def _read(answer: Any) -> Ticket:
     """Return the ticket of an endpoint's answer; LiveKit's own examples use both kinds of names."""
     if not isinstance(answer, Mapping):
-        raise ProtocolError("the token endpoint's answer is no token")
+        raise ProtocolError("the token endpoint's answer is not a token")
     url = _text(answer, "server_url", "serverUrl")
     token = _text(answer, "participant_token", "participantToken")
     try:
@@ -247,7 +251,7 @@ def _read(answer: Any) -> Ticket:
             is_owner=answer.get("owner") is True,
         )
     except ConfigError as error:
-        raise ProtocolError("the token endpoint's answer is no token", error.title) from error
+        raise ProtocolError("the token endpoint's answer is not a token", error.title) from error
 
 
 def _text(answer: Mapping[str, Any], *names: str) -> str:

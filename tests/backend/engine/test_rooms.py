@@ -36,7 +36,7 @@ async def test_a_folder_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         for name in ("missing", "circle", "x" * 300, "a\0b"):
-            with pytest.raises(Refused, match="is no folder"):
+            with pytest.raises(Refused, match="is not a folder"):
                 await house.engine.create(ROOMS, {"task": "x", "workspace": str(tmp_path / name)})
 
 

@@ -115,7 +115,7 @@ async def test_no_list_or_search_leads_out(project: Path) -> None:
         assert "outside the workspace" in await refused(ListFiles(), project, path=path)
         assert "outside the workspace" in await refused(SearchFiles(), project, path=path, pattern="x")
     assert "no such folder" in await refused(ListFiles(), project, path="nothing")
-    assert "no folder" in await refused(ListFiles(), project, path="main.py")
+    assert "not a folder" in await refused(ListFiles(), project, path="main.py")
 
 
 async def test_a_file_is_read_with_line_numbers_from_anywhere(project: Path) -> None:
@@ -208,7 +208,7 @@ async def test_a_pattern_may_count_what_people_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["(", "[", "(?P<1>x)", "\\", "*"])
 async def test_a_pattern_that_is_none_is_refused(tmp_path: Path, pattern: str) -> None:
-    assert "no regular expression" in await refused(SearchFiles(), tmp_path, pattern=pattern)
+    assert "not a regular expression" in await refused(SearchFiles(), tmp_path, pattern=pattern)
 
 
 def test_the_approval_of_a_look_shows_all_of_it_and_refuses_what_is_outside(project: Path) -> None:

@@ -126,14 +126,14 @@ def test_devices_fifos_sockets_and_folders_are_not_opened(root: Path) -> None:
     os.mkfifo(root / "fifo")
     (root / "null").symlink_to("/dev/null")
     for path, why in (
-        ("fifo", "no ordinary file"),
+        ("fifo", "not an ordinary file"),
         ("null", "outside"),
         ("inner", "is a folder"),
         (".", "folder"),
     ):
         with pytest.raises(ToolError, match=why):
             read(root, path)
-    with pytest.raises(ToolError, match="no ordinary file"):
+    with pytest.raises(ToolError, match="not an ordinary file"):
         Workspace(root).write("fifo", b"x")
     assert stat.S_ISFIFO((root / "fifo").stat().st_mode)
 
@@ -144,7 +144,7 @@ def test_a_device_in_the_workspace_is_not_opened(root: Path) -> None:
         os.mknod(root / "zero", stat.S_IFCHR | 0o666, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("this system makes no devices")
-    with pytest.raises(ToolError, match="no ordinary file"):
+    with pytest.raises(ToolError, match="not an ordinary file"):
         read(root, "zero")
 
 
@@ -200,7 +200,7 @@ def test_a_write_leaves_a_hard_link_from_elsewhere_as_it_was(root: Path) -> None
 def test_folders_are_made_as_needed(root: Path) -> None:
     assert Workspace(root).write("a/b/c.txt", b"x") == "a/b/c.txt"
     assert (root / "a/b/c.txt").read_bytes() == b"x"
-    with pytest.raises(ToolError, match="no folder"):
+    with pytest.raises(ToolError, match="not a folder"):
         Workspace(root).write("file/c.txt", b"x")
 
 

@@ -140,9 +140,9 @@ async def test_an_endpoint_that_writes_its_names_in_camel_case_is_understood(ser
 @pytest.mark.parametrize(
     ("answer", "status", "error", "said"),
     [
-        ({"server_url": "ws://host"}, 200, ProtocolError, "no token"),
-        ({"server_url": "nowhere", "participant_token": TOKEN}, 200, ProtocolError, "no token"),
-        ([TOKEN], 200, ProtocolError, "no token"),
+        ({"server_url": "ws://host"}, 200, ProtocolError, "not a token"),
+        ({"server_url": "nowhere", "participant_token": TOKEN}, 200, ProtocolError, "not a token"),
+        ([TOKEN], 200, ProtocolError, "not a token"),
         ({"error": "no"}, 401, Unauthorized, "gives out no token"),
         ({"error": "no"}, 404, NotFound, "no token endpoint"),
     ],

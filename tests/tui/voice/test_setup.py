@@ -260,7 +260,7 @@ def test_a_model_by_name_is_fetched_whole_or_not_at_all(data: Path) -> None:
     uv(data)
     with getting.one_at_a_time(data):
         getting.get_agent(data, quiet)
-    with pytest.raises(ConfigError, match="no name of a model"):
+    with pytest.raises(ConfigError, match="not the name of a model"):
         setup(hearing="../../etc")
     python = voice_folder(data) / "env" / "bin" / "python"
     with getting.one_at_a_time(data), pytest.raises(getting.NotGot, match="Nothing was fetched"):

@@ -51,7 +51,7 @@ def _templates(here: Surroundings) -> Check:
     check = partial(Check, "templates", "agent templates")
     found, warnings = agent_templates.load(here.config.parent / agent_templates.FOLDER)
     if warnings:
-        fix = f"mend or remove it in {here.config.parent / agent_templates.FOLDER}"
+        fix = f"correct or remove it in {here.config.parent / agent_templates.FOLDER}"
         return check("warning", warnings[0], fix)
     return check("ok", f"{len(found)}")
 

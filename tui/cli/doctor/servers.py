@@ -131,7 +131,7 @@ def _connects(provider: ProviderConfig, check: partial[Check]) -> Check:
             socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        fix = f"start it, or mend providers.{provider.name}.base_url"
+        fix = f"start it, or correct providers.{provider.name}.base_url"
         return check("failed", f"nobody answers: {why}", fix)
     return check("ok", "somebody answers; its models were not asked for")
 
@@ -142,7 +142,7 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
         return f"put the right key into {provider.api_key_env or where}, then agent-tui backend stop"
     if isinstance(error, Refused) and error.status == CONFLICT:
         return f"agent-tui models setup, or name a variable that holds the key: {where}.api_key_env"
-    return f"start it, or mend {where}.base_url"
+    return f"start it, or correct {where}.base_url"
 
 
 def _refuses_key(error: AgentTuiError) -> bool:
@@ -161,7 +161,7 @@ def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence
         return check("failed", f"{server.token_env} is not set in this environment", fix)
     if server.command and not shutil.which(server.command, path=environ.get("PATH", "")):
         detail = f"there is no command {inert_line(server.command, MAX_NAME_CHARACTERS)}"
-        return check("failed", detail, f"install it, or mend {where}.command")
+        return check("failed", detail, f"install it, or correct {where}.command")
     found = next((one for one in servers or () if one.name == server.name), None)
     if found is None:
         return check("skipped", "the backend does not say how it stands")
@@ -205,9 +205,9 @@ def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
         fix = f"put the right token into {backend.token_env or f'backends.{name}.token'}"
         return check("failed", "the token is refused", fix)
     except TransportError as error:
-        return check("failed", said(error), f"start it, or mend backends.{name}.url")
+        return check("failed", said(error), f"start it, or correct backends.{name}.url")
     except AgentTuiError as error:
-        return check("failed", said(error), f"mend backends.{name}.url or .kind")
+        return check("failed", said(error), f"correct backends.{name}.url or .kind")
 
 
 async def _asked(backend: BackendConfig, token: str) -> str:

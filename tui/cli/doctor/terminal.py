@@ -62,7 +62,7 @@ def _locale(environ: Mapping[str, str]) -> Check:
 def _size(size: tuple[int, int] | None) -> Check:
     check = partial(Check, "terminal.size", "size")
     if size is None:
-        return check("skipped", "the output is no terminal")
+        return check("skipped", "the output is not a terminal")
     detail = f"{size[0]} × {size[1]}"
     if size[0] < USABLE[0] or size[1] < USABLE[1]:
         return check("failed", detail, f"make the window larger than {USABLE[0]} × {USABLE[1]}")

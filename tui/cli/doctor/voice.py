@@ -185,7 +185,7 @@ def own_server(data: Path, missing: Status) -> Check:
         return _SERVER("failed", f"{program} does not say its version", fix)
     version = re.search(rb"version (\d+)\.(\d+)\.\d+\S*", done.stdout)
     if done.returncode != 0 or version is None:
-        return _SERVER("failed", f"{program} is no livekit-server", fix)
+        return _SERVER("failed", f"{program} is not a livekit-server", fix)
     detail = f"{version[0].decode('ascii', 'replace')}, {program}"
     if (int(version[1]), int(version[2])) < OLDEST_SERVER:
         oldest = ".".join(map(str, OLDEST_SERVER))
@@ -211,7 +211,7 @@ def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str])
     except AgentTuiError as error:
         is_away = isinstance(error, TransportError)
         where = URL_VARIABLE if environ.get(URL_VARIABLE) else "[voice] url"
-        why = error.title if is_away else "that is no LiveKit server"
+        why = error.title if is_away else "that is not a LiveKit server"
         fix = f"start it, or correct {where}" if is_away else f"correct {where}"
         yield _SERVER("failed", f"{server}: {why}", fix)
         yield _TOKEN("skipped", f"{detail}; nobody to ask")

@@ -90,11 +90,11 @@ def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool
     if not said.strip() and not files and not attachments:
         raise NOTHING
     if (number := max(len(attachments), len(files))) > MAX_ATTACHMENTS:
-        raise ConfigError(f"{number} files are too many", f"{MAX_ATTACHMENTS} are the most")
+        raise ConfigError(f"{number} files are too many", f"at most {MAX_ATTACHMENTS} files")
     asked = AskInput(encodable(said), tuple(attachments), () if reads_files else tuple(files))
     sent = dump([asked.content, [[one.name, one.content] for one in attachments]])
     if len(sent.encode()) > MAX_BYTES - 4096:  # the rest of the body is small
-        raise ConfigError("this is too much for one question", f"{MAX_BYTES // 2**20} MiB are the most")
+        raise ConfigError("this is too much for one question", f"at most {MAX_BYTES // 2**20} MiB")
     return asked
 
 
@@ -128,7 +128,7 @@ def _attached(path: Path) -> Attachment:
 def _read(file: BinaryIO, origin: str) -> bytes:
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"{origin} is too much", f"{MAX_BYTES // 2**20} MiB are the most")
+        raise ConfigError(f"{origin} is too much", f"at most {MAX_BYTES // 2**20} MiB")
     return data
 
 
@@ -137,5 +137,5 @@ def _text(data: bytes, origin: str) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     if b"\0" in data:
-        raise ConfigError(f"{origin} is no text", "only texts can be asked about")
+        raise ConfigError(f"{origin} is not text", "only texts can be asked about")
     return data.decode("utf-8-sig", "replace")

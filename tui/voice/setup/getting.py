@@ -212,7 +212,7 @@ def get_model(data: Path, python: Path, kind: ModelKind, name: str, tell: Progre
         tell(0.05, f"getting {name}")
         run(arguments, _environ(), lambda line: tell(0.5, line))
         if not any(made.rglob("*")):
-            raise NotGot(f"{name} cannot be had", "Nothing was fetched.")
+            raise NotGot(f"{name} cannot be downloaded", "Nothing was fetched.")
         place = voice_folder(data) / "models" / name
         place.parent.mkdir(exist_ok=True, mode=0o700)
         _remove(place)

@@ -158,7 +158,7 @@ def _get_named(data: Path, wanted: Mapping[getting.ModelKind, str]) -> int:
     for name in wanted.values():
         if not _MODEL_NAME.fullmatch(name):
             raise ConfigError(
-                f"{inert_line(name, 60)!r} is no name of a model", "like small or de_DE-thorsten-medium"
+                f"{inert_line(name, 60)!r} is not the name of a model", "like small or de_DE-thorsten-medium"
             )
     python = find_agent_python(data)
     if python is None:

@@ -144,7 +144,7 @@ def checked_question(question: QuestionFields) -> QuestionFields:
         length = f"It has {len(question.content):,} of at most {MAX_CONTENT_CHARACTERS:,} characters."
         refuse("The question is too long", length)
     if len(question.attachments) > MAX_ATTACHMENTS:
-        refuse("There are too many attachments", f"{MAX_ATTACHMENTS} are the most.")
+        refuse("There are too many attachments", f"At most {MAX_ATTACHMENTS} attachments.")
     return replace(
         question,
         content=storable(question.content),
@@ -158,7 +158,7 @@ def checked_question(question: QuestionFields) -> QuestionFields:
 def checked_keep(keep: str) -> str:
     """Return what a summary should keep in one paragraph; raises ``Refused`` (422) if it is too long."""
     if len(keep) > MAX_KEEP_CHARACTERS:
-        refuse("keep is too long", f"{MAX_KEEP_CHARACTERS:,} characters are the most.")
+        refuse("keep is too long", f"At most {MAX_KEEP_CHARACTERS:,} characters.")
     return storable(" ".join(keep.split()))
 
 
@@ -175,7 +175,7 @@ def checked_recorded(recorded: RecordedSpeech) -> RecordedSpeech:
         refuse("The message is empty", "content is what was said.")
     for text in (recorded.content, recorded.spoken.text):
         if len(text) > MAX_CONTENT_CHARACTERS:
-            refuse("The message is too long", f"{MAX_CONTENT_CHARACTERS:,} characters are the most.")
+            refuse("The message is too long", f"At most {MAX_CONTENT_CHARACTERS:,} characters.")
     return replace(
         recorded,
         content=storable(recorded.content),
@@ -238,5 +238,5 @@ def _checked_image(name: str, attachment: Attachment) -> Attachment:
         refuse(f"The image {name[:100]} is too large", most)
     image = attached_image(name, image_data(attachment))
     if image is None:
-        refuse(f"{name[:100]} is no image", f"content is the base64 of one of: {', '.join(IMAGE_TYPES)}.")
+        refuse(f"{name[:100]} is not an image", f"content is the base64 of one of: {', '.join(IMAGE_TYPES)}.")
     return image

@@ -70,7 +70,7 @@ def changed_values(row: ConversationRow, change: Values) -> dict[str, Any]:
         values["is_named"] = True
     if values.get("max_rounds", row.round_open) < row.round_open:
         title = "max_rounds is below the current round"
-        refuse(title, f"Round {row.round_open} has begun; {row.round_open:,} rounds are the least.")
+        refuse(title, f"Round {row.round_open} has begun; at least {row.round_open:,} rounds are needed.")
     return values
 
 

@@ -99,7 +99,7 @@ def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
     options: dict[str, FormOption] = {}
     for value, title in pairs:
         if not isinstance(value, str) or not value:
-            raise ToolError("its form has a choice that is no text")
+            raise ToolError("its form has a choice that is not text")
         _check_exact(value)
         shown = _line(title, MAX_LABEL_CHARACTERS) or visible_line(value, MAX_LABEL_CHARACTERS)
         options.setdefault(value, FormOption(value, shown))

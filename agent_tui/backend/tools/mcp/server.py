@@ -257,18 +257,18 @@ class McpServer:
         """Say what helps if a server could not be started; check whether it uses the older transport."""
         where = f"mcp.{self.config.name}"
         if self.config.command:
-            self._fix = f"run its command by hand, or mend {where}.command and .args"
+            self._fix = f"run its command by hand, or correct {where}.command and .args"
         elif await self._is_legacy():
             self._why = "it speaks the older transport of MCP (HTTP with SSE), which is not supported"
             self._fix = f"give {where}.url its streamable HTTP address, often with /mcp in place of /sse"
         elif self._status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             self._fix = f"put the right token into the variable that {where}.token_env names"
         elif self._status == HTTPStatus.NOT_FOUND:
-            self._fix = f"mend the path of {where}.url: there is nothing at this one; often it is /mcp"
+            self._fix = f"correct the path of {where}.url: there is nothing at this one; often it is /mcp"
         elif self._status >= HTTPStatus.BAD_REQUEST:
-            self._fix = f"see what the server logs, or mend {where}.url"
+            self._fix = f"see what the server logs, or correct {where}.url"
         else:
-            self._fix = f"start the server, or mend {where}.url"
+            self._fix = f"start the server, or correct {where}.url"
 
     async def _is_legacy(self) -> bool:
         if not HTTPStatus.BAD_REQUEST <= self._status < HTTPStatus.INTERNAL_SERVER_ERROR:

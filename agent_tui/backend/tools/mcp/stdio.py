@@ -120,7 +120,7 @@ def _message(line: bytes) -> SessionMessage | Exception:
         return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except (ValueError, RecursionError):
         if (found := _ANSWER.match(line)) is None:
-            return ValueError("a line that is no message")
+            return ValueError("a line that is not a message")
     error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=UNREADABLE)
     id_ = int(found[1]) if found[1] else found[2].decode("utf-8", "replace")
     return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=id_, error=error))

@@ -149,7 +149,7 @@ def test_check_prints_one_line_for_each_warning(home: Home) -> None:
     assert any("chmod 600" in line for line in lines)
     assert any("NOT_SET_ANYWHERE" in line for line in lines)
     promised = " ".join(home.main("config", "check", "--help").stdout.split())
-    assert "can be used is no failure: the exit code is 0" in promised
+    assert "can be used is not a failure: the exit code is 0" in promised
 
 
 def test_what_is_said_of_voice_is_shown_without_secrets_and_checked(home: Home) -> None:

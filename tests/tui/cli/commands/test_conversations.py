@@ -328,7 +328,7 @@ def test_an_answer_that_is_no_list_is_said_and_not_taken_for_an_empty_one(alone:
         server.on("GET", f"/api/{command.split()[0]}", answers_json({"message": "welcome"}))
         ran = alone.main(*command.split(), "--url", server.url)
     assert (ran.returncode, ran.stdout) == (4, "")
-    assert "no list of " in one_line(ran.stderr)
+    assert "not a list of " in one_line(ran.stderr)
 
 
 def test_nothing_hostile_in_a_list_reaches_the_terminal(alone: Home) -> None:

@@ -57,7 +57,7 @@ def test_an_answer_that_is_no_list_of_providers_is_a_failure(tmp_path: Path, ans
         server.on("GET", "/api/providers", answers_json(answer))
         ran = Home(tmp_path, own_environ(tmp_path)).main("models", "--url", server.url)
     assert (ran.returncode, ran.stdout) == (4, "")
-    assert ran.stderr == "agent-tui: the server's answer is no list of providers\n"
+    assert ran.stderr == "agent-tui: the server's answer is not a list of providers\n"
 
 
 def test_a_broken_config_file_is_wrong_configuration(tmp_path: Path) -> None:

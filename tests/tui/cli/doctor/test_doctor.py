@@ -127,7 +127,7 @@ def test_a_terminal_that_lacks_something_is_told_what_to_do(
     [
         ((10, 3), ["FAILED  size: 10 × 3", "          → make the window larger than 20 × 5"]),
         ((60, 20), ["warning size: 60 × 20", "          → 80 × 24 shows several agents at once"]),
-        (None, ["skipped size: the output is no terminal"]),
+        (None, ["skipped size: the output is not a terminal"]),
     ],
 )
 def test_a_window_that_is_small_is_told_so(
@@ -178,7 +178,7 @@ def test_a_broken_template_of_the_users_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "agents" / "mine.toml").write_text("[en]\nname = 'N'\n", encoding="utf-8")
     assert said(doctor_machine.checks(surroundings(tmp_path)), "templates") == [
         f"warning agent templates: {tmp_path}/agents/mine.toml: en.prompt: is missing",
-        f"          → mend or remove it in {tmp_path}/agents",
+        f"          → correct or remove it in {tmp_path}/agents",
     ]
 
 
@@ -285,9 +285,9 @@ def test_a_provider_is_judged_by_what_the_backend_says_of_it(tmp_path: Path) -> 
     assert wrong_key[0].startswith("FAILED  model local: ")
     assert wrong_key[1] == "          → put the right key into providers.local, then agent-tui backend stop"
     offline = asked(tmp_path, {"title": "Nobody answers"}, 502)
-    assert offline[1] == "          → start it, or mend providers.local.base_url"
+    assert offline[1] == "          → start it, or correct providers.local.base_url"
     wrong_path = asked(tmp_path, {"title": "no list of models at http://127.0.0.1:1/v2"}, 404)
-    assert wrong_path[1] == "          → start it, or mend providers.local.base_url"
+    assert wrong_path[1] == "          → start it, or correct providers.local.base_url"
     no_keyring = asked(tmp_path, {"title": "this system's keyring cannot be used"}, 409)
     assert "agent-tui models setup" in no_keyring[1]
 
@@ -304,7 +304,7 @@ def test_where_the_backend_does_not_ask_a_provider_that_is_not_there_fails(tmp_p
     configured = provider(tmp_path, 'base_url = "http://127.0.0.1:9"')
     assert said([doctor_servers.provider_check(configured, None)], "providers.local") == [
         "FAILED  model local: nobody answers: Connection refused",
-        "          → start it, or mend providers.local.base_url",
+        "          → start it, or correct providers.local.base_url",
     ]
 
 
@@ -322,9 +322,11 @@ def test_other_servers_are_asked_and_their_refusals_told() -> None:
             "          → put the right token into backends.work.token",
         ]
         server.on("GET", "/api/rooms", answers("<html>hello", 200, {"Content-Type": "text/html"}))
-        assert server_said(server.url)[-1] == "          → mend backends.work.url or .kind"
-    assert server_said("http://127.0.0.1:9")[-1] == "          → start it, or mend backends.work.url"
-    assert server_said("http://127.0.0.1:9", "chat")[-1] == "          → start it, or mend backends.work.url"
+        assert server_said(server.url)[-1] == "          → correct backends.work.url or .kind"
+    assert server_said("http://127.0.0.1:9")[-1] == "          → start it, or correct backends.work.url"
+    assert (
+        server_said("http://127.0.0.1:9", "chat")[-1] == "          → start it, or correct backends.work.url"
+    )
     with in_thread(FakeServer()) as silent:  # it has no such calls, and says so
         assert server_said(silent.url, "chat") == []
         assert server_said(silent.url) == []

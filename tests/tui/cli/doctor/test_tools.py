@@ -43,7 +43,7 @@ def test_each_server_of_tools_is_asked_for_them_and_told_what_it_lacks(tmp_path:
     assert done.returncode == 4
     assert (found["mcp.good"]["status"], found["mcp.good"]["detail"].split()[1]) == ("ok", "tools")
     assert found["mcp.dead"]["detail"] == "it ended with exit code 0"
-    assert found["mcp.dead"]["fix"] == "run its command by hand, or mend mcp.dead.command and .args"
+    assert found["mcp.dead"]["fix"] == "run its command by hand, or correct mcp.dead.command and .args"
     assert found["mcp.nowhere"]["detail"] == "there is no command no-such-command"
     assert found["mcp.keyless"]["detail"] == "NOT_SET_HERE is not set in this environment"
     assert all(found[f"mcp.{name}"]["fix"] for name in ("dead", "nowhere", "keyless"))
@@ -83,15 +83,15 @@ async def test_what_is_wrong_with_a_server_is_told_apart_and_what_helps_is_said(
         said = {name: await _said(McpConfig(name, url=url)) for name, url in urls.items()}
     assert "(status 404)" in said["missing"][0]
     assert said["missing"][1] == (
-        "mend the path of mcp.missing.url: there is nothing at this one; often it is /mcp"
+        "correct the path of mcp.missing.url: there is nothing at this one; often it is /mcp"
     )
     assert said["older"] == (
         "it speaks the older transport of MCP (HTTP with SSE), which is not supported",
         "give mcp.older.url its streamable HTTP address, often with /mcp in place of /sse",
     )
-    assert said["silent"] == ("it did not answer within 1 s", "start the server, or mend mcp.silent.url")
+    assert said["silent"] == ("it did not answer within 1 s", "start the server, or correct mcp.silent.url")
     assert "Connection refused" in said["refused"][0]
-    assert said["refused"][1] == "start the server, or mend mcp.refused.url"
+    assert said["refused"][1] == "start the server, or correct mcp.refused.url"
 
 
 async def _said(one: McpConfig) -> tuple[str, str]:

@@ -157,7 +157,7 @@ def test_our_own_server_says_its_version(tmp_path: Path, monkeypatch: pytest.Mon
     assert fix == SETUP
     kept = server_program(voice_folder(tmp_path) / "bin", "exit 1")
     assert said() == [
-        f"FAILED  LiveKit server: {kept} is no livekit-server",
+        f"FAILED  LiveKit server: {kept} is not a livekit-server",
         "          → agent-tui voice setup --remove, then agent-tui voice setup",
     ]
     on_path = server_program(tmp_path, "echo livekit-server version 1.9.2")
@@ -248,7 +248,7 @@ def test_a_server_that_is_not_there_or_is_another_is_told_so(tmp_path: Path) -> 
     assert token_line == "skipped LiveKit token: LIVEKIT_TOKEN; nobody to ask"
     with in_thread(FakeServer()) as other:
         first, fix, _ = livekit(tmp_path, LIVEKIT_TOKEN=TOKEN, LIVEKIT_URL=other.url)
-        assert first.endswith("that is no LiveKit server")
+        assert first.endswith("that is not a LiveKit server")
         assert fix == "          → correct LIVEKIT_URL"
     assert livekit(tmp_path, f'token_url = "{away}/token"')[-1] == (
         "          → start the token endpoint, or correct [voice] token_url"
