@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from agent_tui.config.agent_templates import LANGUAGES as TEMPLATE_LANGUAGES
 from agent_tui.config.agent_templates import templates
 from agent_tui.config.file import SCREEN_LANGUAGES
-from agent_tui.model.events import LinkChanged
+from agent_tui.model.events import LinkChanged, RoomInfo, RoomLoaded
+from agent_tui.state.conversation import ConversationState
 from tests.tui.messages import FOLDERS, Text, path_of, read, texts
 from tests.tui.one_chat import opened as chat_opened
 from tests.tui.one_chat import said as told
@@ -27,6 +28,7 @@ from tui.cli.pages import COLUMNS, help_page
 from tui.forms.agent_choice import NAME_CELLS
 from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, translated, wanted_language
 from tui.live.texts import told_server
+from tui.room.texts import title
 from tui.screens.localised import localised
 from tui.screens.words import ENGLISH, count, ordinal_try, say, say_count
 from widgets.row_ends import NO_END
@@ -264,6 +266,16 @@ def test_between_chinese_words_are_chinese_signs_and_no_spaces() -> None:
     assert told_server("slow", "it ended") == "MCP 服务器 slow：它已结束"
     assert say("hint.resume.who", name="工程师") == "继续：由工程师接着说"
     assert localised("工程师 is speaking") == "工程师正在发言"
+
+
+@pytest.mark.parametrize(("language", "between"), [("en", " – "), ("zh-CN", " · "), ("ru", " — ")])
+def test_between_the_name_and_the_task_of_a_room_is_the_sign_of_the_language(
+    language: str, between: str
+) -> None:
+    speak(language)
+    state = ConversationState(RoomInfo(""))
+    state.apply(RoomLoaded(RoomInfo("r", name="Tea", task="Which tea?"), ()))
+    assert title(state) == f"Tea{between}Which tea?"
 
 
 def test_no_translation_has_the_dash_of_english_and_chinese_has_its_own_brackets_and_you() -> None:

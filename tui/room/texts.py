@@ -62,8 +62,10 @@ def title(state: ConversationState) -> str:
     if not state.is_known:
         return ""
     name, task = state.room.name.strip(), state.room.task.strip()
-    names = [] if task.startswith(name.removesuffix("…")) else [name]
-    told = " – ".join(filter(None, [*names, task])) or name or say("room.untitled")
+    if name and task and not task.startswith(name.removesuffix("…")):
+        told = say("room.title", name=name, task=task)
+    else:
+        told = task or name or say("room.untitled")
     return inert_line(told, MAX_TITLE_CHARACTERS)
 
 

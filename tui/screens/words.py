@@ -66,6 +66,7 @@ ENGLISH: Final[dict[str, str]] = {
     "room.round": "round {round} of {most}",
     "room.others": "{count} more agents, in the timeline only",
     "room.others.one": "{count} more agent, in the timeline only",
+    "room.title": "{name} – {task}",
     "room.untitled": "untitled room",
     "room.loading": "Waiting for the room…",
     "room.no_agents": "No agents are in this room. {press} adds some.",
