@@ -115,6 +115,15 @@ def test_a_detail_that_is_a_sentence_follows_as_one(language: str, text: str) ->
     assert str(Refused(*NOTHING)) == ": ".join(NOTHING)  # as scripts know it
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("ru", "Не больше 200\u00a0000 знаков."), ("zh-CN", "最多 200,000 个字符。")],
+)
+def test_thousands_in_a_sentence_are_parted_as_in_the_language(language: str, text: str) -> None:
+    speak(language)
+    assert localised("At most 200,000 characters.") == text
+
+
 SAID = {
     "the server's answer is no JSON: it said: {'id': 'm1', 'name': 'idle'}": (
         "服务器的答复不是JSON：它说：{'id': 'm1', 'name': 'idle'}",

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from agent_tui.model.errors import MAX_TOOL_ROUNDS, TOO_MANY_ROUNDS, AgentTuiError
 from tui.language import FOLDER, LanguageTexts, spoken, translated
 from tui.screens.words import list_of, say
+from widgets.units import decimal
 
 BELOW: Final = "below"  # the context in the catalogues
 PATTERNS: Final = FOLDER / "patterns.txt"
@@ -28,6 +29,7 @@ KEPT_TEXTS: Final = 256  # and as many of their sentences
 _BETWEEN: Final = re.compile(r"[:.] ")  # two sentences, or a title and its detail
 JOINED: Final = {": ": "between.detail", ". ": "between.sentences"}
 _NAMES: Final = re.compile(r"[^\s,]+(?:, [^\s,]+)+")  # one word each: in a sentence of others the comma stays
+_THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 WIDE: Final = "（"  # has its own space before it
 Parts = tuple[tuple[str, str], ...]  # each literal with the name of the placeholder after it, "" at the end
 
@@ -139,7 +141,9 @@ def _filled(pattern: str, parts: Parts, values: dict[str, str], deep: int, langu
 
 
 def _listed(told: Translation) -> Translation:
-    """Return a value with the mark between its names that the current language has."""
+    """Return a value with the mark between its names, or its thousands, that the current language has."""
+    if not told.known and _THOUSANDS.fullmatch(told.text):
+        return told._replace(text=decimal(int(told.text.replace(",", ""))))
     if told.known or not _NAMES.fullmatch(told.text):
         return told
     return told._replace(text=list_of(told.text.split(", ")))
