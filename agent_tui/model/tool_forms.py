@@ -105,10 +105,7 @@ def problems(form: ToolForm, values: Mapping[str, Any]) -> dict[str, str]:
     known = {field.name: field for field in form.fields}
     found = {name: "the form has no such field" for name in values if name not in known}
     for name, field in known.items():
-        if name not in values:
-            wrong = "a value is needed" if field.required else ""
-        else:
-            wrong = _CHECKS[field.type](field, values[name])
+        wrong = _CHECKS[field.type](field, values[name]) if name in values else _missing(field)
         if wrong:
             found[name] = wrong
     return found
@@ -169,14 +166,18 @@ def bounds(field: FormField) -> str:
         case "choices":
             return f"{amount} of them"
         case _:
-            what = f"{_FORMATS[field.format][1]}, " if field.format in _FORMATS else ""
-            return f"{what}{amount} characters"
+            length = f"{amount} characters"
+            return f"{_FORMATS[field.format][1]}: {length}" if field.format in _FORMATS else length
 
 
 def _amount(low: float | None, high: float | None) -> str:
     if low is not None and high is not None:
-        return f"{low:,.15g} to {high:,.15g}" if low != high else f"{low:,.15g}"
+        return f"from {low:,.15g} to {high:,.15g}" if low != high else f"{low:,.15g}"
     return f"at least {low:,.15g}" if low is not None else f"at most {high:,.15g}"
+
+
+def _missing(field: FormField) -> str:
+    return "a value is needed" if field.required else ""
 
 
 def _is_within(field: FormField, amount: float) -> bool:
@@ -187,16 +188,16 @@ def _is_within(field: FormField, amount: float) -> bool:
 
 def _check_text(field: FormField, value: Any) -> str:
     if not isinstance(value, str):
-        return "it has to be a text"
+        return "it has to be text"
     if len(value) > MAX_TEXT_CHARACTERS:
-        return f"it may have {MAX_TEXT_CHARACTERS:,} characters"
+        return f"it may have at most {MAX_TEXT_CHARACTERS:,} characters"
     if value.encode("utf-8", "replace").decode("utf-8") != value:
         return "it has characters that cannot be sent"
     fits, what = _FORMATS.get(field.format, (lambda _: True, ""))
     if not fits(value):
         return f"it has to be {what}"
     if not _is_within(field, len(value)):
-        return f"it has {len(value):,} characters and needs {_amount(field.minimum, field.maximum)}"
+        return f"it needs {_amount(field.minimum, field.maximum)} characters and has {len(value):,}"
     return ""
 
 
@@ -223,7 +224,7 @@ def _check_choices(field: FormField, value: Any) -> str:
     if not isinstance(value, list) or not all(isinstance(one, str) and one in known for one in value):
         return "each has to be one of the choices"
     if len(set(value)) < len(value):
-        return "a choice can be taken once"
+        return "each choice can be made only once"
     if not _is_within(field, len(value)):
         return f"choose {_amount(field.minimum, field.maximum)} of them"
     return ""

@@ -288,7 +288,7 @@ async def test_what_an_mcp_server_asks_is_filled_in_above_the_room() -> None:
         assert "Mika · run_command needs your input" in text
         assert "‖ needs your input" in text.splitlines()[0]
         assert "approval" not in text
-        assert "The MCP server shop asks you for a value" in text
+        assert "The MCP server shop asks you for 1 value" in text
         assert "Your answers are sent to shop." in await answer(screen, "y")
         time.now += 1.0
         assert "✗ a value is needed" in await screen.press("ctrl+s")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.tool_forms import FormField, FormOption, ToolForm
 from tests.state.chat_events import call, message, started, status
 from tests.tui.one_chat import Chat, opened
+from tui.language import speak
 from tui.live.tool_form import ToolFormScreen
 
 FRIENDS = tuple(FormOption(name.lower(), name) for name in ("Monica", "Joey"))
@@ -70,7 +73,7 @@ async def test_a_form_is_filled_in_checked_and_sent() -> None:
         assert "The MCP server everything asks you for 6 values" in text
         assert "Your answers are sent to everything." in text
         assert "Tell me about you.␛[2J<U+202E>" in text
-        assert "As in your passport · 2 to 9 characters · required" in text
+        assert "As in your passport · from 2 to 9 characters · required" in text
         assert "password" not in text
         text = await chat.press("ctrl+s")
         assert "✗ a value is needed" in text
@@ -83,7 +86,7 @@ async def test_a_form_is_filled_in_checked_and_sent() -> None:
         await write(chat, "999")
         text = await chat.press("ctrl+s")
         assert "✗ it has to be an e-mail address" in text
-        assert "✗ it has to be 1 to 100" in text
+        assert "✗ it has to be from 1 to 100" in text
         await write(chat, "@y.z")  # the first that is wrong has the focus
         await chat.press("tab", "backspace", "backspace", "tab", "right", "tab", "right", "tab", "space")
         assert "✗ choose at most 1 of them" in await chat.press("ctrl+s")
@@ -93,6 +96,20 @@ async def test_a_form_is_filled_in_checked_and_sent() -> None:
         assert sent(chat) == {**told, "fish": ["monica"]}
         text = await chat.send(status("running"))
         assert "needs your input" not in text
+
+
+@pytest.mark.parametrize("language", ["zh-CN", "ru"])
+async def test_a_form_says_what_may_be_filled_in_in_the_language_of_the_screens(language: str) -> None:
+    form = replace(FORM, fields=tuple(replace(one, title="", description="") for one in FORM.fields))
+    try:
+        speak(language)
+        async with opened(message("q1", "Look."), size=(100, 60)) as chat:
+            seen = [await asking(chat, replace(form, message=""))]
+            seen += [await chat.press(keys) for keys in ("y", "ctrl+s")]
+    finally:
+        speak("en")
+    english = re.compile(r"\b(values?|asks?|from|to|characters|address|number|most|them|needed)\b")
+    assert english.findall("\n".join(seen)) == []
 
 
 async def test_the_defaults_are_sent_as_they_are() -> None:

@@ -94,6 +94,9 @@ CHAT: Final[dict[str, str]] = {
     "ask.decline": "decline",
     "ask.form": "The MCP server {server} asks you for {amount}:",
     "ask.form.secret": "It seems to ask for a password or another secret, which servers may not do.",
+    "ask.amount": "{count} values",
+    "ask.amount.one": "1 value",
+    "ask.amount.none": "a confirmation",
     "tool_form.title": "The MCP server {server} asks you for {amount}",
     "tool_form.goes": "Your answers are sent to {server}.",
     "tool_form.secret": "This seems to ask for a password or another secret. Servers may not ask"

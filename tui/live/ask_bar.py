@@ -25,6 +25,7 @@ from tui.live import signs
 from tui.live.key_hints import Hints, hints_of, key_of
 from tui.live.pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
 from tui.live.steps.texts import answers, asking_body, kept_rule
+from tui.live.texts import asked_call
 from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
@@ -112,9 +113,10 @@ class AskBar(StatusLine, can_focus=True):
             right = [Part(say("hint.answer"), 0, way_here)]
         else:
             right = hints_of(self.screen, [("ask.whole", "ask.whole", 1)] if ask.form is None else [])
-        tool, _, about = ask.call.partition(" ")
+        called = ask.call if ask.form is None else asked_call(ask)
+        tool, _, about = called.partition(" ")
         # A file tool's call begins with its name.
-        told = about if name.rpartition(" ")[2] == tool else ask.call
+        told = about if name.rpartition(" ")[2] == tool else called
         call = Part(visible_line(told, MAX_CALL_CHARACTERS), 5)  # it is in the transcript, too
         self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
 

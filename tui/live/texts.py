@@ -13,6 +13,7 @@ from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings
 from agent_tui.model.events import ConversationInfo, LinkChanged, Note, RoomInfo, ToolAsk, TurnNoted
 from agent_tui.model.inert import inert_line
+from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
@@ -279,6 +280,19 @@ def under_way(steps: Steps) -> list[StepState]:
 def needs(ask: ToolAsk | None) -> str:
     """Return what a tool's call needs of a person: approval, or values for a form."""
     return say("chat.asks" if ask is None or ask.form is None else "step.asks.form")
+
+
+def asked_amount(form: ToolForm) -> str:
+    """Return how much a form asks for, in words."""
+    return say_count("ask.amount", len(form.fields)) if form.fields else say("ask.amount.none")
+
+
+def asked_call(ask: ToolAsk) -> str:
+    """Return the call that asks, in a line; of a form who asks for how much."""
+    if ask.form is None:
+        return inert_line(ask.call)
+    server = inert_line(ask.form.server, MAX_TOOL_CHARACTERS)
+    return say("tool_form.title", server=server, amount=asked_amount(ask.form))
 
 
 def asking(state: ConversationState) -> str:

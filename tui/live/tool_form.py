@@ -22,7 +22,9 @@ from agent_tui.model.tool_forms import (
 from tui.forms.fields import Choice, Field, Line, Picks
 from tui.forms.form import Form
 from tui.live.ask_bar import AskAnswer, Decision
+from tui.live.texts import asked_amount
 from tui.screens.dialog import Dialog, framed
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 MAX_SERVER_CHARACTERS: Final = 60
@@ -64,7 +66,7 @@ class ToolFormScreen(Dialog[FilledIn | None]):
 
     def compose(self) -> ComposeResult:
         yield framed(
-            say("tool_form.title", server=self._server, amount=self._asked.amount),
+            say("tool_form.title", server=self._server, amount=asked_amount(self._asked)),
             self._form,
             hint=say("tool_form.hint"),
             classes="form",
@@ -85,7 +87,7 @@ class ToolFormScreen(Dialog[FilledIn | None]):
     def _rows(self, id_: str, one: FormField) -> Iterable[Field | Static]:
         label = f"{visible_line(one.label, MAX_LABEL_CHARACTERS)}{' *' if one.required else ''}"
         yield Field(id_, label, self._inner(id_, one))
-        about = (one.description, bounds(one), say("tool_form.needed") if one.required else "")
+        about = (one.description, localised(bounds(one)), say("tool_form.needed") if one.required else "")
         text = " · ".join(visible_line(part, MAX_ABOUT_CHARACTERS) for part in about if part)
         yield Static(text, classes="about", markup=False)
 
@@ -115,7 +117,8 @@ class ToolFormScreen(Dialog[FilledIn | None]):
             if value is not None:
                 values[one.name] = value
         if wrong := problems(self._asked, values):
-            self._form.complain({id_: wrong.get(one.name, "") for id_, one in self._fields.items()})
+            told = {id_: localised(wrong.get(one.name, "")) for id_, one in self._fields.items()}
+            self._form.complain(told)
         else:
             self.dismiss(FilledIn(AskAnswer("answer", values=values), texts))
 

@@ -33,7 +33,7 @@ from tui.cli.headless.lines import CTRL_C, TypedLines
 from tui.cli.headless.rooms import Run
 from tui.cli.headless.telling import NOT_ALLOWED, Telling
 from tui.link import RoomLink
-from tui.live.texts import model_name
+from tui.live.texts import asked_call, model_name
 from tui.request import Server, Source
 from tui.room.first import first_room
 from tui.screens.localised import localised
@@ -143,7 +143,7 @@ class _Asks:
         self.waiting = [one for one in self.waiting if (one[0].turn_id, one[0].step_id) != at]
         if event.status == "asks" and (ask := event.ask) is not None:
             self.waiting.append((event, ask))
-            self.tell(say("plain.asks", who=who, call=inert_line(ask.call)))
+            self.tell(say("plain.asks", who=who, call=asked_call(ask)))
             for line in inert(ask.preview).splitlines():
                 self.tell(f"  {line}")
             self.tell(say("plain.asks.words" if ask.form is None else "plain.asks.form"))
@@ -164,7 +164,7 @@ class _Asks:
     async def deny(self) -> None:
         """Deny all waiting calls: nobody can type anymore."""
         while self.waiting:
-            self.tell(say("plain.denied", call=inert_line(self.waiting[0][1].call)))
+            self.tell(say("plain.denied", call=asked_call(self.waiting[0][1])))
             await self._decide("deny", NOT_ALLOWED)
 
     async def _decide(self, decision: str, reason: str) -> None:

@@ -24,6 +24,7 @@ from tui.cli.commands.asking import note_line, step_line
 from tui.cli.headless.ask_input import AskInput
 from tui.cli.headless.formats import Format, Frame, as_told
 from tui.cli.output import MAX_LINE_CHARACTERS
+from tui.live.texts import asked_call
 from tui.screens.localised import localised
 from tui.screens.words import say
 
@@ -148,7 +149,8 @@ def refusal(ask: ev.ToolAsk) -> tuple[str, str]:
 
 def declined(ask: ev.ToolAsk) -> str:
     """Return the line about a form that nobody can be asked to fill in."""
-    return localised(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen")
+    call = asked_call(ask)
+    return localised(f"{call}: declined, nobody can be asked without a screen")
 
 
 def _is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.steps import StepState
 from tui.live import signs
-from tui.live.texts import needs
+from tui.live.texts import asked_amount, needs
 from tui.screens.words import count, say
 from widgets.signs import twin
 from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, step_body
@@ -170,7 +170,7 @@ def _where(found: re.Match[str]) -> str:
 def _form_pieces(form: ToolForm, limit: str | None) -> list[str]:
     """Return who asks for what, and which of it is needed."""
     server = visible_line(form.server, MAX_NAME_CHARACTERS)
-    pieces = [escaped(say("ask.form", server=server, amount=form.amount))]
+    pieces = [escaped(say("ask.form", server=server, amount=asked_amount(form)))]
     named = [f"- {visible_line(one.label, 120)}{' *' if one.required else ''}" for one in form.fields]
     pieces.append(fenced("\n".join([visible(form.message), *named]), limit=limit))
     if form.asks_for_secret:

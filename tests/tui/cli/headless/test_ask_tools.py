@@ -246,7 +246,9 @@ def test_what_an_mcp_server_asks_a_person_is_declined_without_a_screen(place: Pl
         place.model.will(calls("fake__question", question), says("Then not."))
         if command == "ask":
             ran = place.ask("Go.")
-            told = "fake asks you for 2 values: declined, nobody can be asked without a screen\n"
+            told = (
+                "The MCP server fake asks you for 2 values: declined, nobody can be asked without a screen\n"
+            )
         else:
             agent = ("--agent", "Ada", "--rounds", "1", "--tool", "fake__question")
             ran = place.home.main("rooms", "run", "--task", "Go.", *agent)
