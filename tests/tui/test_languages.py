@@ -304,6 +304,20 @@ async def test_a_chat_has_its_hints(language: str) -> None:
     assert say("chat.ready") in rows[0]
 
 
+@pytest.mark.parametrize(
+    ("language", "usage"),
+    [
+        ("en", "Usage: /title TITLE"),
+        ("zh-CN", "用法：/title 标题"),
+        ("ru", "Использование: /title НАЗВАНИЕ"),
+    ],
+)
+async def test_a_command_names_the_words_it_needs_in_the_language(language: str, usage: str) -> None:
+    speak(language)
+    async with chat_opened(*told(1, "Why?", "Because."), size=(80, 24)) as chat:
+        assert usage in await chat.press("slash", *"title", "enter")
+
+
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_description_of_a_key_is_longer_than_help_has_room_for(language: str) -> None:
     folder = LANGUAGES[language]

@@ -113,7 +113,7 @@ class ChatCommands:
 
     async def _set_title(self, title: str) -> None:
         if not title:
-            raise NotDone(say("command.needs", name="title", what="TITLE"))
+            raise NotDone(say("command.needs", name="title", what=say("setting.title").upper()))
         _need(await self._chat.change_and_tell("", title=inert_line(title, MAX_WORDS)))
 
     def show_changes(self) -> None:
