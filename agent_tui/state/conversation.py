@@ -12,10 +12,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Literal
 
 from agent_tui.model import events as ev
-from agent_tui.model.budget import reached
 from agent_tui.state.agents import OTHERS, STRANGER, Agent, Agents
 from agent_tui.state.ledger import Ledger
 from agent_tui.state.steps import StepState
@@ -90,18 +88,6 @@ class ConversationState:
     def open_turn(self) -> Turn | None:
         """The current turn, if there is one; in a room the first of them."""
         return next((turn for agent in self.agents.values() if (turn := agent.open_turn)), None)
-
-    @property
-    def tokens(self) -> int:
-        """The tokens used: what was counted, and an estimate of what is being said now."""
-        turns = [agent.open_turn for agent in self.agents.values()]
-        uncounted = [turn.estimated_tokens - turn.spent for turn in turns if turn is not None]
-        return self.ledger.tokens + sum(max(0, tokens) for tokens in uncounted)
-
-    @property
-    def limit_reached(self) -> Literal["", "max_tokens", "max_cost"]:
-        """The setting whose limit is reached by what was counted, "" for neither."""
-        return reached(self.info, self.ledger.tokens, self.ledger.cost)
 
     @property
     def last_turn(self) -> Turn | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from agent_tui.model.budget import ceilings, reached
+from agent_tui.model.budget import HasLimits, ceilings, reached
 from agent_tui.model.events import RoomInfo, Usage
 from agent_tui.state.turn import Turn
 
@@ -39,12 +40,16 @@ class Ledger:
         raised since.
         """
         if room.status == "completed":
-            return bool(reached(room, self.tokens, self.cost))
+            return bool(self.limit_reached(room))
         if room.status != "paused" or room.interrupted != "budget":
             return False
         if self._reached == ceilings(room):
             return True  # whatever is counted here: the server that paused it knows better
-        return bool(reached(room, self.tokens, self.cost))
+        return bool(self.limit_reached(room))
+
+    def limit_reached(self, of: HasLimits) -> Literal["", "max_tokens", "max_cost"]:
+        """Return the setting whose limit is reached by what was used, "" for neither."""
+        return reached(of, self.tokens, self.cost)
 
     def tell(self, tokens: int, cost: float | None) -> None:
         """Take the server's current count."""

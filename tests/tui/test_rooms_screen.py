@@ -202,10 +202,19 @@ async def test_a_room_is_renamed_archived_and_found_again(tmp_path: Path) -> Non
             "change {'name': 'Room 1 x'}",
             "change {'archived': True}",
         ]
-        assert "Room 1" not in await seen.text()
+        text = await seen.text()
+        assert "Room 1" not in text
+        assert "archived – A shows it" in text
         text = await seen.press("A")
         assert "Room 1 x" in text
         assert "archived" in text
+
+
+async def test_an_empty_list_offers_to_pause_nothing(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1)) as seen:
+        assert "P pause all" in await seen.text()
+        await seen.press("a")
+        assert "P pause all" not in await seen.text()
 
 
 async def test_a_connection_that_is_lost_comes_back_by_itself(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ class ChatCommands:
         async def change(**changed: Any) -> None:
             await self._chat.take(ConversationChanged(await self._chat.change(**changed)))
 
-        begins_at = self._chat.state.limit_reached
+        begins_at = self._chat.state.ledger.limit_reached(self._info)
         self._host.open(chat_settings(self._info, self._chat.link, change, begins_at=begins_at))
 
     async def _set_model(self, name: str) -> None:

@@ -192,7 +192,7 @@ def used(state: ConversationState) -> live_texts.UsedText:
 def over_budget(state: ConversationState, key: str) -> str:
     """Return which budget of the chat is used up, and the ``key`` of the settings; "" if none is."""
     info, ledger = state.conversation, state.ledger
-    ceiling = state.limit_reached
+    ceiling = ledger.limit_reached(info)
     if not ceiling:
         return ""
     used, most = count(ledger.tokens), count(info.max_tokens)

@@ -13,7 +13,8 @@ ALSO: Final[dict[str, str]] = {
     "also.app.theme": "theme colors colours appearance dark light mode style",
     "also.app.lists": "sessions conversations history list switch resume delete rename archive",
     "also.app.voice": "talk speak speech microphone call audio",
-    "also.app.setup": "setup settings provider api key connect login model config",
+    "also.app.setup": "setup settings provider api key connect login model config"
+    " ollama openai anthropic claude gemini google openrouter groq deepseek mistral llama vllm",
     "also.app.suspend": "background shell",
     "also.home.room": "new room create add begin start discussion debate",
     "also.home.chat": "new chat create add begin start ask conversation",

@@ -181,7 +181,7 @@ class ListScreen(Screen[None], Generic[T]):
     def why(self, binding_id: str) -> str:
         """Return why an action is impossible, by its binding id: a word of "help.why", or ""."""
         action = binding_id.partition(".")[2]
-        if action in OF_ONE and self._list.cursor is None:
+        if self._list.cursor is None and action in {*OF_ONE, "pause_all"}:
             return "list_empty"
         if any(call in (self.acts.missing or {}) for call in NEEDS.get(action, ())):
             return "list_not_offered"
@@ -237,7 +237,14 @@ class ListScreen(Screen[None], Generic[T]):
 
     def action_archive(self) -> None:
         if (item := self.marked("archive")) is not None:
-            self.do(self.acts.change(item, archived=not item.archived))
+            self.do(self._archive(item))
+
+    async def _archive(self, item: T) -> None:
+        """Archive an item, or take it out; say how to find what the list no longer shows."""
+        await self.acts.change(item, archived=not item.archived)
+        now = self.listing.get(item.id)
+        if now is not None and now.archived and not self.listing.shows_archived:
+            self.tell(say("list.archived", press=key_of(self, "list.show_archived")), False)
 
     def action_show_archived(self) -> None:
         self.listing.arrange(archived=not self.listing.shows_archived)

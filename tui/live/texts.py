@@ -239,7 +239,7 @@ def used(state: ConversationState, spoken: int = 0) -> UsedText:
     if not state.is_known:
         return UsedText()
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
-    number = max(state.tokens, spoken)
+    number = max(ledger.tokens + _uncounted(state), spoken)
     text = say_count("used.tokens", number)
     if most_tokens:
         text = say("used.tokens.of", count=count(number), most=count(most_tokens))
@@ -249,6 +249,12 @@ def used(state: ConversationState, spoken: int = 0) -> UsedText:
     elif cost and most_cost:
         cost = say("used.cost.of", cost=cost, most=dollars(most_cost))
     return UsedText(text, say("used.prompts") if ledger.counts_prompts else "", cost)
+
+
+def _uncounted(state: ConversationState) -> int:
+    """Return an estimate of the tokens of what is being said, which nobody has counted yet."""
+    turns = [agent.open_turn for agent in state.agents.values()]
+    return sum(max(0, turn.estimated_tokens - turn.spent) for turn in turns if turn is not None)
 
 
 def context(turns: Iterable[Turn], least_percent: int = 0) -> tuple[str, bool]:

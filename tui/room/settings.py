@@ -53,7 +53,7 @@ def room_settings(room: OpenRoom) -> SettingsScreen:
     tools = ToolList(info.enabled_tools, room.link, say("settings.tools"))
     first = [part for name in FIRST for part in fields(name)]
     parts = [*first, *in_sections(fields, {"agents": (agents,), "tools": (tools,)})]
-    begins_at = room.state.limit_reached
+    begins_at = room.state.ledger.limit_reached(info)
     return SettingsScreen(say("settings.title"), say("settings.hint"), parts, change, begins_at=begins_at)
 
 

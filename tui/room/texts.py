@@ -211,7 +211,7 @@ def _reading_hints(state: ConversationState, shown: RoomShown) -> list[Hint]:
 
 
 def _other_view(shown: RoomShown) -> str:
-    if shown.is_timeline is not shown.begins_in_timeline:
+    if shown.is_timeline is not shown.begins_in_timeline and not shown.is_zoomed:
         return "hint.back"
     return "hint.panes" if shown.is_timeline else "hint.timeline"
 
@@ -248,11 +248,11 @@ def _main_hint(state: ConversationState) -> list[Hint]:
         case "running":
             return [Hint("p", say("hint.pause"))]
         case "paused" | "completed" as status if state.ledger.is_used_up(state.room):
-            return [Hint("e", say("hint.raise"), 0 if status == "paused" else 8)]
+            return [Hint("e", say("hint.raise"), 0 if status == "paused" else 2)]
         case "paused" | "error":
             return [Hint("p", _resume_hint(state))]
         case "completed":
-            return [Hint("p", say("hint.round"), 8)]
+            return [Hint("p", say("hint.round"), 2)]
         case _:
             return [Hint("p", say("hint.start"))]
 

@@ -176,6 +176,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.rename": "Rename",
     "list.done": "done {round}/{most}",
     "list.words": '"{words}"',
+    "list.archived": "archived – {press} shows it",
     "list.deleted": "deleted",
     "list.not_deleted": "{count} not deleted: {reason}",
     "list.not_deleted.time": "not deleted: the server did not answer in time",
