@@ -15,7 +15,7 @@ from textual.color import Color
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from widgets.color import Ground, is_color, readable
-from widgets.palettes import DEFAULT, NAMES
+from widgets.palettes import DEFAULT, MIN_CONTRAST, NAMES
 
 COLOR_KEYS: Final = (  # Textual's own words
     "primary",
@@ -47,7 +47,7 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
 }
 TINTED: Final = ("code-added", "code-removed")  # lines of a diff on a shade of their colour
 TINT: Final = 0.14
-BAR_SHARE: Final = 0.5  # of the colour of quiet marks in a scroll bar
+BAR_SHARE: Final = 0.5  # of the colour of quiet marks
 MAX_VALUE_CHARACTERS: Final = 100
 ALLOWED: Final = "#rgb or #rrggbb"
 ALLOWED_NAMES: Final = f"{ALLOWED}, ansi_default, or one of ansi_black, ansi_red, … ansi_bright_white"
@@ -127,7 +127,9 @@ def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: flo
             found[name] = readable(found[name], Ground(tint, least=least))
     cursor, background = entries["marks-cursor"], colors["background"]
     quiet = found["text-mark"]
-    bar = quiet if is_own else Color.parse(background).blend(Color.parse(quiet), BAR_SHARE).hex6
+    bar = quiet  # of scroll bars, which say nothing: quieter than words, but for who wants all contrast
+    if not is_own and least <= MIN_CONTRAST:
+        bar = Color.parse(background).blend(Color.parse(quiet), BAR_SHARE).hex6
     # What asks has the warning colour as its background, and what names a screen has a band of its own.
     found |= {
         "band-background": colors["panel"],

@@ -35,6 +35,7 @@ pytestmark = pytest.mark.slow
 SIZE = (120, 44)
 OWN = themes.TERMINAL
 COLOURED = [name for name in themes.SHIPPED if name != OWN]
+BAR_ENDS = "▁▂▃▄▅▆▇"  # of scroll bars, which are no words
 STRICT = {"contrast-dark": 7.0, "contrast-light": 7.0}
 CODE_INKS = (
     ink.KEYWORD,
@@ -126,7 +127,8 @@ def measured(style: Style, palette: Palette | None = None) -> float:
 def unreadable(
     texts: set[tuple[str, Style]], least: float, palette: Palette | None = None
 ) -> list[tuple[float, str, str]]:
-    found = [(round(measured(style, palette), 2), text, str(style)) for text, style in texts]
+    words = [(text, style) for text, style in texts if least > MIN_CONTRAST or text not in BAR_ENDS]
+    found = [(round(measured(style, palette), 2), text, str(style)) for text, style in words]
     return sorted(entry for entry in found if entry[0] < least)[:20]
 
 
