@@ -127,8 +127,9 @@ async def test_ctrl_c_quits_only_when_no_other_key_came_in_between(tmp_path: Pat
             assert not isinstance(seen.app.screen, QuitScreen)
         await seen.press("ctrl+c")
         assert not isinstance(seen.app.screen, QuitScreen)
-        await seen.press("ctrl+c")
+        text = await seen.press("ctrl+c")
         assert isinstance(seen.app.screen, QuitScreen)
+        assert "again to quit" not in text  # it is said no longer above the question
 
 
 async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ class RoomRun:
 
     def ask_to_leave(self) -> None:
         """Ask what to do with the agents that are speaking, then leave."""
+        self._room.host.screen.app.clear_notifications()  # one of them may say what another ctrl+c does
         self._room.host.open(QuitScreen(), self._chosen)
 
     def _chosen(self, choice: QuitAnswer | None) -> None:

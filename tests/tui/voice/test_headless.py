@@ -334,7 +334,7 @@ async def test_a_call_that_asks_is_denied_and_a_form_declined(capsys: pytest.Cap
     assert client.asked == [f"answer m1 s1 deny {NOT_ALLOWED}", "answer m1 s2 decline"]
     told = capsys.readouterr().err
     assert "denied: files asks" in told
-    assert "files asks: declined, nobody can be asked without a screen" in told
+    assert "The MCP server files asks you for a confirmation: declined, nobody can be asked" in told
     assert "no conversation" not in told
 
 
