@@ -68,10 +68,10 @@ def untold(status: int) -> str:
 def unexpected(
     status: int, content_type: str, body: bytes, wanted: str, secrets: Collection[str] = ()
 ) -> ProtocolError:
-    """Return the error for an answer that is not ``wanted`` (a word for a person)."""
+    """Return the error for an answer that is not ``wanted`` (words for a person, such as "an event stream")."""
     kind = inert_line(content_type.partition(";")[0], 60) or "no content type"
     line = first_line(body, secrets) or "nothing"
-    return ProtocolError(f"the server's answer is no {wanted}", f"HTTP {status}, {kind}: {line}")
+    return ProtocolError(f"the server's answer is not {wanted}", f"HTTP {status}, {kind}: {line}")
 
 
 def first_line(body: bytes, secrets: Collection[str] = ()) -> str:

@@ -257,7 +257,7 @@ class Conversations(Generic[I]):
         try:
             return self._kind.decode(value)
         except ValueError as error:
-            raise ProtocolError(f"the server's answer is no {self._kind.one}") from error
+            raise ProtocolError(f"the server's answer is not a {self._kind.one}") from error
 
 
 async def read_messages(net: Net, path: str) -> tuple[list[Any], int | None]:

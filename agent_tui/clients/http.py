@@ -215,7 +215,7 @@ class Net:
             kind = _media_type(response)
             if response.status_code not in _NO_CONTENT and kind != EVENT_STREAM:
                 excerpt = await self._excerpt(response)
-                raise unexpected(response.status_code, kind, excerpt, "event stream", self._secrets)
+                raise unexpected(response.status_code, kind, excerpt, "an event stream", self._secrets)
             async with aclosing(self._body(response)) as body:
                 yield StreamedResponse(response.status_code, dict(response.headers), body)
         finally:
@@ -366,7 +366,7 @@ class Net:
             )
         if not 200 <= status < 300:
             excerpt = await self._excerpt(response)
-            raise unexpected(status, _media_type(response), excerpt, "answer of ours", self._secrets)
+            raise unexpected(status, _media_type(response), excerpt, "a success or an error", self._secrets)
 
     async def _body(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives, unpacked in pieces of at most 64 KiB, however well it was packed."""

@@ -153,7 +153,7 @@ def _failure(error: Exception, where: str, secrets: tuple[str, ...]) -> AgentTui
             body = bytes(response.body or b"")
             if response.status_code < 400:  # a page, such as that of a captive portal
                 kind = headers.get("content-type", "")
-                return unexpected(response.status_code, kind, body, "WebSocket", secrets)
+                return unexpected(response.status_code, kind, body, "a WebSocket", secrets)
             refused = refusal(response.status_code, headers, body, secrets)
             if response.status_code == CONFLICT:
                 return AgentBusy(str(refused), status=CONFLICT)

@@ -110,8 +110,8 @@ def test_retry_after_is_read_where_it_makes_sense(headers: dict[str, str], expec
 
 
 def test_an_unexpected_answer_shows_status_type_and_first_line() -> None:
-    error = unexpected(200, "text/html; charset=x", b"<html>\x1b[2J Sign in\n</html>", "event stream")
-    assert error.title == "the server's answer is no event stream"
+    error = unexpected(200, "text/html; charset=x", b"<html>\x1b[2J Sign in\n</html>", "an event stream")
+    assert error.title == "the server's answer is not an event stream"
     assert error.detail == "HTTP 200, text/html: <html>\u241b[2J Sign in"
     assert unexpected(200, "", b"", "JSON").detail == "HTTP 200, no content type: nothing"
 

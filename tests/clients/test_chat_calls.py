@@ -113,7 +113,7 @@ async def test_what_is_no_conversation_is_said_so(
     ours: LogChatServer, client: ChatClient, answer: object
 ) -> None:
     ours.on("GET", ONE, answers_json(answer))
-    with pytest.raises(ProtocolError, match="no conversation"):
+    with pytest.raises(ProtocolError, match="not a conversation"):
         await client.show("c1")
 
 

@@ -83,7 +83,7 @@ async def test_a_page_instead_of_json_shows_status_and_first_line(
     server: FakeServer, net: Net, kind: str, body: str
 ) -> None:
     server.on("GET", "/x", answers(body, headers={"Content-Type": kind} if kind else {}))
-    with pytest.raises(ProtocolError, match=r"no JSON: HTTP 200, .*<html>Sign in") as caught:
+    with pytest.raises(ProtocolError, match=r"not JSON: HTTP 200, .*<html>Sign in") as caught:
         await net.call("GET", "/x")
     assert "\x1b" not in str(caught.value)
 
@@ -397,7 +397,7 @@ async def test_no_content_is_no_error(server: FakeServer, net: Net) -> None:
 @pytest.mark.parametrize("kind", ["text/html", "application/json", "text/event-streamx", "text/plain", ""])
 async def test_a_stream_of_another_type_is_refused(server: FakeServer, net: Net, kind: str) -> None:
     server.on("GET", "/s", answers("data: x\n\n", headers={"Content-Type": kind} if kind else {}))
-    with pytest.raises(ProtocolError, match=r"no event stream: HTTP 200, .*data: x"):
+    with pytest.raises(ProtocolError, match=r"not an event stream: HTTP 200, .*data: x"):
         async with net.stream("GET", "/s"):
             raise AssertionError("the stream must not open")
 

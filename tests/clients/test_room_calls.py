@@ -53,7 +53,7 @@ async def test_what_is_no_room_is_a_protocol_error(
     server: FakeServer, client: RoomsClient, body: object
 ) -> None:
     server.on("GET", "/api/rooms/r1", answers_json(body))
-    with pytest.raises(ProtocolError, match="no room"):
+    with pytest.raises(ProtocolError, match="not a room"):
         await client.show("r1")
 
 

@@ -125,7 +125,7 @@ def test_thousands_in_a_sentence_are_parted_as_in_the_language(language: str, te
 
 
 SAID = {
-    "the server's answer is no JSON: it said: {'id': 'm1', 'name': 'idle'}": (
+    "the server's answer is not JSON: it said: {'id': 'm1', 'name': 'idle'}": (
         "服务器的答复不是JSON：它说：{'id': 'm1', 'name': 'idle'}",
         "ответ сервера не тот (ожидалось: JSON): он ответил: {'id': 'm1', 'name': 'idle'}",
     ),
