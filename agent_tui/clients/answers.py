@@ -68,7 +68,7 @@ def untold(status: int) -> str:
 def unexpected(
     status: int, content_type: str, body: bytes, wanted: str, secrets: Collection[str] = ()
 ) -> ProtocolError:
-    """Return the error for an answer that is not ``wanted`` (words for a person, such as "an event stream")."""
+    """Return the error for an answer that is not ``wanted`` (for a person: "an event stream")."""
     kind = inert_line(content_type.partition(";")[0], 60) or "no content type"
     line = first_line(body, secrets) or "nothing"
     return ProtocolError(f"the server's answer is not {wanted}", f"HTTP {status}, {kind}: {line}")
