@@ -237,14 +237,7 @@ class ListScreen(Screen[None], Generic[T]):
 
     def action_archive(self) -> None:
         if (item := self.marked("archive")) is not None:
-            self.do(self._archive(item))
-
-    async def _archive(self, item: T) -> None:
-        """Archive an item, or take it out; say how to find what the list no longer shows."""
-        await self.acts.change(item, archived=not item.archived)
-        now = self.listing.get(item.id)
-        if now is not None and now.archived and not self.listing.shows_archived:
-            self.tell(say("list.archived", press=key_of(self, "list.show_archived")), False)
+            self.do(_archive(self, item))
 
     def action_show_archived(self) -> None:
         self.listing.arrange(archived=not self.listing.shows_archived)
@@ -306,6 +299,14 @@ def may(screen: ListScreen[Any], action: str) -> bool:
     if why:
         screen.tell(say(f"help.why.{why}"), False)
     return not why
+
+
+async def _archive(screen: ListScreen[T], item: T) -> None:
+    """Archive an item, or take it out; say how to find what the list no longer shows."""
+    await screen.acts.change(item, archived=not item.archived)
+    now = screen.listing.get(item.id)
+    if now is not None and now.archived and not screen.listing.shows_archived:
+        screen.tell(say("list.archived", press=key_of(screen, "list.show_archived")), False)
 
 
 def _mark_deleted(screen: ListScreen[Any], item_id: str) -> None:
