@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
-# Short: adding may copy the last piece.
+# Short: adding may copy the last piece, and reading a little of a packed one unpacks it.
 PIECE_CHARACTERS: Final = 1024
 
 
 class GrowingText:
     """Adding copies one piece at most; a slice costs its own length and one piece.
 
-    Additions are not kept as small strings: a million of them need 65 MB for 3 MB of words. ``revision``
-    counts how often the text was replaced instead of added to: then readers of ``since`` must start over.
+    Additions are not kept as small strings: a million of them need 65 MB for 3 MB of words. Full pieces are
+    packed, because a single emoji makes every character of a ``str`` four bytes wide. ``revision`` counts how
+    often the text was replaced instead of added to: then readers of ``since`` must start over.
     """
 
     __slots__ = ("_full", "_last", "length", "revision")
@@ -22,8 +24,8 @@ class GrowingText:
         self._clear()
 
     def _clear(self) -> None:
-        self._full: list[str] = []  # PIECE_CHARACTERS each
-        self._last = ""  # what follows those
+        self._full: list[str | bytes] = []  # PIECE_CHARACTERS each
+        self._last: str | bytes = ""  # what follows those; packed when nothing more is expected
         self.length = 0
 
     def __repr__(self) -> str:
@@ -32,13 +34,13 @@ class GrowingText:
     def add(self, text: str) -> None:
         """Add ``text`` at the end."""
         self.length += len(text)
-        last = self._last + text
+        last = (self._last if type(self._last) is str else _unpacked(self._last)) + text
         if len(last) < PIECE_CHARACTERS:
             self._last = last
             return
         end = len(last) - len(last) % PIECE_CHARACTERS
         for start in range(0, end, PIECE_CHARACTERS):
-            self._full.append(last[start : start + PIECE_CHARACTERS])
+            self._full.append(_packed(last[start : start + PIECE_CHARACTERS]))
         self._last = last[end:]
 
     def replace(self, text: str) -> bool:
@@ -64,10 +66,11 @@ class GrowingText:
         first, skipped = divmod(start, PIECE_CHARACTERS)
         if first >= len(full):
             base = len(full) * PIECE_CHARACTERS
-            return self._last[start - base : end - base]
-        pieces = full[first : -(-end // PIECE_CHARACTERS)]
+            last = self._last if type(self._last) is str else _unpacked(self._last)
+            return last[start - base : end - base]
+        pieces = [_unpacked(piece) for piece in full[first : -(-end // PIECE_CHARACTERS)]]
         if end > len(full) * PIECE_CHARACTERS:
-            pieces.append(self._last)
+            pieces.append(_unpacked(self._last))
         return "".join(pieces)[skipped : skipped + end - start]
 
     def since(self, start: int) -> str:
@@ -77,4 +80,20 @@ class GrowingText:
     @property
     def text(self) -> str:
         """All of it. Costs its length: for ends and exports, not for every chunk."""
-        return "".join((*self._full, self._last))
+        return "".join(map(_unpacked, (*self._full, self._last)))
+
+    def compact(self) -> None:
+        """Pack the last piece, too, since nothing will be added soon."""
+        self._last = _packed(_unpacked(self._last))
+
+
+def _packed(piece: str) -> str | bytes:
+    """Return ``piece`` in the form that takes less memory."""
+    if piece.isascii():
+        return piece
+    data = piece.encode("utf-8", "surrogatepass")  # halves of pairs come from JSON, and are kept
+    return data if sys.getsizeof(data) < sys.getsizeof(piece) else piece
+
+
+def _unpacked(piece: str | bytes) -> str:
+    return piece if isinstance(piece, str) else piece.decode("utf-8", "surrogatepass")

@@ -149,6 +149,8 @@ class Steps:
             if step.type == "tool_call" and step.status in OPEN_STATUSES:
                 self._set_status(step, status)
                 self.changed.add(step.id)
+            step.content.compact()
+            step.arguments.compact()
 
     # --- steps -----------------------------------------------------------------------------------------
 

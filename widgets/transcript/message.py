@@ -135,6 +135,7 @@ class SplitText:
             cost += len(text) + LINE_COST * lines + 1
         if to_its_end and not self.pending:
             complete += splitter.finish()
+            self._source.compact()
             self.is_finished = True
             self._splitter = None
         still_open = [] if self.is_finished else splitter.open_blocks()
@@ -242,6 +243,7 @@ class TranscriptMessage:
     def close(self, note: str, *, is_failure: bool) -> None:
         """End the message; ``note``, if any, becomes its last row."""
         self.is_closed = True
+        self.text.pending.compact()
         kind: Kind = "failure" if is_failure else "note"
         label = inert_line(note, LABEL_CHARACTERS)
         self._foot = Block(kind, label=label) if label else None
