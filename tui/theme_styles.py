@@ -112,6 +112,11 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> StyleEntry:
     return StyleEntry(color, background, " ".join(styles))
 
 
+def _bar(background: str, quiet: str) -> str:
+    """Return the colour of scroll bars, which say nothing and are quieter than the marks beside words."""
+    return Color.parse(background).blend(Color.parse(quiet), BAR_SHARE).hex6
+
+
 def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: float) -> dict[str, str]:
     """Return the stylesheets' variables, including Textual's own. ``least`` is words' smallest contrast."""
     found: dict[str, str] = {}
@@ -127,9 +132,6 @@ def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: flo
             found[name] = readable(found[name], Ground(tint, least=least))
     cursor, background = entries["marks-cursor"], colors["background"]
     quiet = found["text-mark"]
-    bar = quiet  # of scroll bars, which say nothing: quieter than words, but for who wants all contrast
-    if not is_own and least <= MIN_CONTRAST:
-        bar = Color.parse(background).blend(Color.parse(quiet), BAR_SHARE).hex6
     # What asks has the warning colour as its background, and what names a screen has a band of its own.
     found |= {
         "band-background": colors["panel"],
@@ -149,7 +151,7 @@ def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: flo
         "input-selection-foreground": found["marks-selection"],
         "border": quiet,
         "border-blurred": quiet,
-        "scrollbar": bar,
+        "scrollbar": quiet if is_own or least > MIN_CONTRAST else _bar(background, quiet),
         "scrollbar-hover": found["text-muted"],
         "scrollbar-active": colors["accent"],
         "scrollbar-background": background,

@@ -99,7 +99,7 @@ class Life:
 
 
 def _is_open_end(stdin: TextIO) -> bool:
-    """Whether somebody holds the other end of ``stdin``: a file ends by itself, which means nothing."""
+    """Return whether ``stdin`` is a pipe, socket or terminal. The end of a plain file means nothing."""
     mode = os.fstat(stdin.fileno()).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stdin.isatty()
 

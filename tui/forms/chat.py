@@ -22,7 +22,7 @@ OF_MODEL: Final = ("provider_id", "model")
 def chat_settings(
     chat: ConversationInfo, link: ChatLink, change: Callable[..., Awaitable[None]], *, begins_at: str = ""
 ) -> SettingsScreen:
-    """Return the dialog that changes a chat by one call of ``change``; it begins at a field."""
+    """Return the dialog that changes a chat by one call of ``change``; ``begins_at`` has the focus first."""
 
     def field(name: str) -> Field:
         setting = SETTINGS[name]

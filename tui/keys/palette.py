@@ -81,9 +81,9 @@ class PaletteRow(NamedTuple):
 
 
 class FittedPalette(CommandPalette):
-    """Textual's, whose rows are made for one width: for another width they are made again."""
+    """A palette that makes its rows again when its width changes."""
 
-    _width = 0  # that they were made for
+    _width = 0  # for which the rows were made
 
     def on_resize(self, event: Resize) -> None:
         if self._width not in (0, event.size.width):

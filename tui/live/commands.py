@@ -78,9 +78,7 @@ def typed(text: str) -> tuple[str, str] | None:
 
 
 def meant(written: str, kind: Kind | None = None) -> str:
-    """Return the name of a command by this or another name of it, also if only some screens have it; "" for
-    none.
-    """
+    """Return the command that ``written`` names, by its name or another; "" if there is none of that kind."""
     among = COMMANDS if kind is None else of_kind(kind)
     return next((one.name for one in among if written in (one.name, *one.also)), "")
 

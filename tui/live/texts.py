@@ -289,12 +289,12 @@ def needs(ask: ToolAsk | None) -> str:
 
 
 def asked_amount(form: ToolForm) -> str:
-    """Return how much a form asks for, in words."""
+    """Return how many values a form asks for, in words."""
     return say_count("ask.amount", len(form.fields)) if form.fields else say("ask.amount.none")
 
 
 def asked_call(ask: ToolAsk) -> str:
-    """Return the call that asks, in a line; of a form who asks for how much."""
+    """Return the call that asks, in one line; for a form, who asks for how many values."""
     if ask.form is None:
         return inert_line(ask.call)
     server = inert_line(ask.form.server, MAX_TOOL_CHARACTERS)

@@ -271,7 +271,7 @@ class GoogleDialect(ProviderDialect):
 
 
 def _key_headers(url: str, key: str) -> dict[str, str]:
-    """Return the header in which servers of others want the key of the Messages API, as its documentation
+    """Return the header in which other servers with the Messages API want the key, as its documentation
     says; the SDK itself sends the key as a bearer token since 2.14.
     """
     return {"x-api-key": key} if key and urlsplit(url).hostname != ANTHROPIC_HOST else {}
