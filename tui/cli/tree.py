@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -50,7 +51,7 @@ def run(connection: Connection, arguments: Sequence[str]) -> int:
         completion.set_up(*wanted)
         return exits.DONE
     start_logging()
-    command = get_command(app)
+    command = parser()
     try:
         with command.make_context(PROGRAM, list(arguments), obj=connection) as context:
             return int(command.invoke(context))
@@ -62,7 +63,7 @@ def run(connection: Connection, arguments: Sequence[str]) -> int:
 
 def complete() -> int:
     """Answer a shell that asks what may come next on its command line."""
-    completion.answer(get_command(app))
+    completion.answer(parser())
     return exits.DONE
 
 
@@ -257,4 +258,7 @@ def _tree() -> typer.Typer:
     return app
 
 
-app: Final = _tree()
+@cache
+def parser() -> ClickCommand:
+    """Return the parser of all commands."""
+    return get_command(_tree())

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from agent_tui.model.records import RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.cli.arguments import CONNECTION_OPTIONS, take_connection
 from tui.cli.declared import COMMANDS, NEW_ROOM, ROOT
 from tui.cli.pages import help_page
-from tui.cli.tree import OPEN_ROOM, app
+from tui.cli.tree import OPEN_ROOM, parser
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 MAX_COLUMNS = 80
@@ -33,7 +32,7 @@ def commands(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from commands(child, f"{path} {name}".strip())
 
 
-TREE = dict(commands(get_command(app)))
+TREE = dict(commands(parser()))
 HELP = {path: help_page(path) for path in (ROOT, *COMMANDS)}
 
 
