@@ -22,8 +22,15 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
+
+class _Theme:
+    """Stands for the values of all variables."""
+
+
 _parse = Stylesheet._parse_rules
-_known: dict[object, list[RuleSet]] = {}
+_known: dict[_Theme, dict[object, list[RuleSet]]] = {}
+_themes: dict[object, _Theme] = {}  # by their variables
+_theme_of_sheet: WeakKeyDictionary[Stylesheet, tuple[dict[str, str], _Theme]] = WeakKeyDictionary()
 
 _style_components = Stylesheet._process_component_classes
 _named_in: dict[tuple[RuleSet, ...], tuple[frozenset[str], tuple[str, ...]]] = {}
@@ -128,11 +135,21 @@ def _what_they_see(node: DOMNode, named: frozenset[str], pseudo: tuple[str, ...]
 
 
 def _parse_once(sheet: Stylesheet, *arguments: Any, **named: Any) -> list[RuleSet]:
-    key = (arguments, tuple(named.items()), tuple(sheet._variables.items()))
-    rules = _known.get(key)
+    of_theme = _known.setdefault(_theme_of(sheet), {})
+    key = (arguments, tuple(named.items()))
+    rules = of_theme.get(key)
     if rules is None:
-        rules = _known[key] = _parse(sheet, *arguments, **named)
+        rules = of_theme[key] = _parse(sheet, *arguments, **named)
     return rules
+
+
+def _theme_of(sheet: Stylesheet) -> _Theme:
+    """Return the one object that stands for the values of a sheet's variables."""
+    if (known := _theme_of_sheet.get(sheet)) is not None and known[0] is sheet._variables:
+        return known[1]
+    theme = _themes.setdefault(tuple(sheet._variables.items()), _Theme())
+    _theme_of_sheet[sheet] = sheet._variables, theme
+    return theme
 
 
 def _style_changed_components(sheet: Stylesheet, node: DOMNode) -> None:
