@@ -84,7 +84,13 @@ class Watched(Generic[A]):
 
         Raises ``AssertionError`` with what is on the screen when they never are.
         """
-        await until(lambda: all(part() if callable(part) else part in self.now for part in parts), self.app)
+        words = [part for part in parts if isinstance(part, str)]
+
+        def are_there() -> bool:
+            rows = self.now if words else ""
+            return all(word in rows for word in words) and all(part() for part in parts if callable(part))
+
+        await until(are_there, self.app)
         return self.now
 
 
