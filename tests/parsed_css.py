@@ -7,18 +7,19 @@ would see the same.
 
 As often as a class of a widget changes or it gets the focus, Textual also looks through all rules for each of
 its component classes, and an agent's pane has twenty-two: that was another sixth. Here it does so when
-something has changed that a selector can ask for.
+something has changed that a selector can ask for, and for those that something is drawn with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from textual.css.model import RuleSet
+from textual.css.styles import RenderStyles
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
@@ -32,8 +33,6 @@ _known: dict[_Theme, dict[object, list[RuleSet]]] = {}
 _themes: dict[object, _Theme] = {}  # by their variables
 _theme_of_sheet: WeakKeyDictionary[Stylesheet, tuple[dict[str, str], _Theme]] = WeakKeyDictionary()
 
-_style_components = Stylesheet._process_component_classes
-_named_in: dict[tuple[RuleSet, ...], tuple[frozenset[str], tuple[str, ...]]] = {}
 _asked: WeakKeyDictionary[DOMNode, object] = WeakKeyDictionary()
 
 _apply = Stylesheet.apply
@@ -63,12 +62,12 @@ _rules_of: WeakKeyDictionary[Stylesheet, tuple[list[RuleSet], dict[frozenset[str
 _same_rules: dict[tuple[RuleSet, ...], _Rules] = {}
 
 
-def _may_hold(sheet: Stylesheet, node: DOMNode) -> _Rules:
-    """Return the rules that name this node's type, id or one of its classes."""
+def _may_hold(sheet: Stylesheet, selector_names: Set[str]) -> _Rules:
+    """Return the rules that name one of these types, ids and classes."""
     of_sheet = _rules_of.get(sheet)
     if of_sheet is None or of_sheet[0] is not sheet.rules:
         of_sheet = _rules_of[sheet] = sheet.rules, {}
-    names = frozenset(sheet.rules_map.keys() & node._selector_names)
+    names = frozenset(sheet.rules_map.keys() & selector_names)
     may_hold = of_sheet[1].get(names)
     if may_hold is None:
         of_names = {rule for name in names for rule in sheet.rules_map[name]}
@@ -80,7 +79,7 @@ def _may_hold(sheet: Stylesheet, node: DOMNode) -> _Rules:
 
 
 def _apply_once(sheet: Stylesheet, node: DOMNode, *, animate: bool = False, cache: object = None) -> None:
-    may_hold = _may_hold(sheet, node)
+    may_hold = _may_hold(sheet, node._selector_names)
     seen = _what_they_see(node, may_hold.named, may_hold.pseudo)
     if (found := may_hold.found.get(seen)) is None:
         rules: dict[tuple[Any, ...], Any] = {}
@@ -105,12 +104,15 @@ def _apply_once(sheet: Stylesheet, node: DOMNode, *, animate: bool = False, cach
 def _replace(sheet: Stylesheet, node: DOMNode, found: _Found, animate: bool) -> None:
     base: dict[str, Any] = node.styles.base._rules  # type: ignore[assignment]
     if found.as_kept is not None:
-        if animate and base == found.as_kept:  # nothing to animate
+        if base == found.as_kept:
             node.notify_style_update()
             return
-        if not base and type(node) is DOMNode:  # stands for a component class: it is in no layout
+        if not base and not animate:
             base.update(found.as_kept)
             node.styles.base._updates += 1
+            if type(node) is not DOMNode:  # one that stands for a component class is in no layout
+                node.refresh(layout=True)
+                node.notify_style_update()
             return
     was_new = not base and not animate
     sheet.replace_rules(node, found.rules, animate=animate)  # type: ignore[arg-type]
@@ -156,23 +158,34 @@ def _style_changed_components(sheet: Stylesheet, node: DOMNode) -> None:
     components = node._get_component_classes()
     if not components:
         return
-    asked = _what_selectors_ask(sheet, node, components)
-    if _asked.get(node) == asked and components <= node._component_styles.keys():
+    may_hold = _may_hold(sheet, {"*", "DOMNode", *[f".{name}" for name in components]})
+    asked = may_hold, _what_they_see(node, may_hold.named, may_hold.pseudo)
+    if _asked.get(node) == asked:
         return
-    _style_components(sheet, node)
+    drawn, node._component_styles = node._component_styles, _Components(sheet, node, components)
     _asked[node] = asked
+    if any(
+        name not in components or node._component_styles[name] != styles for name, styles in drawn.items()
+    ):
+        node.refresh()
 
 
-def _what_selectors_ask(sheet: Stylesheet, node: DOMNode, components: frozenset[str]) -> object:
-    """Return what the styles of component classes depend on: the rules for them, and what these ask of the
-    node and of those it is in.
-    """
-    names = ("*", "DOMNode", *(f".{name}" for name in sorted(components)))
-    rules = tuple(
-        rule for name in names for rule in sheet.rules_map.get(name, ())
-    )  # equal if they are the same
-    named, pseudo = _named_in.get(rules) or _named_in.setdefault(rules, _asked_by(rules))
-    return rules, _what_they_see(node, named, pseudo)
+class _Components(dict[str, RenderStyles]):
+    """The styles of a node's component classes, found when something is first drawn with them."""
+
+    def __init__(self, sheet: Stylesheet, node: DOMNode, names: frozenset[str]) -> None:
+        super().__init__()
+        self._sheet, self._node, self._names = sheet, node, names
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __missing__(self, name: str) -> RenderStyles:
+        component = DOMNode(classes=name)
+        component._attach(self._node)
+        self._sheet.apply(component, animate=False)
+        styles = self[name] = component.styles
+        return styles
 
 
 def _asked_by(rules: Iterable[RuleSet]) -> tuple[frozenset[str], tuple[str, ...]]:

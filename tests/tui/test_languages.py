@@ -89,7 +89,9 @@ def messages(folder: str) -> list[Message]:
 def test_the_catalogues_have_the_texts_of_the_code_and_no_others() -> None:
     said = set(texts())
     for folder in FOLDERS:
-        assert {english(message) for message in messages(folder)} == said, "make messages brings it up to date"
+        assert {english(message) for message in messages(folder)} == said, (
+            "make messages brings it up to date"
+        )
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -19,7 +19,7 @@ from tui.screens.theme_picker import wear
 
 def rules(node: DOMNode) -> tuple[object, Mapping[str, object]]:
     """Return the rules that hold for a node, and those for each of its component classes."""
-    parts = {name: styles.get_rules() for name, styles in node._component_styles.items()}
+    parts = {name: node._component_styles[name].get_rules() for name in node._get_component_classes()}
     return node.styles.base.get_rules(), parts
 
 
