@@ -6,10 +6,10 @@ import ast
 import inspect
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from textwrap import dedent
 
 import pytest
 
@@ -47,15 +47,25 @@ def chain_of(class_: type) -> list[type]:
 
 def methods_of(class_: type) -> list[str]:
     """Return every ``def`` in a class and those of ours it inherits from; what is overridden counts twice."""
-    trees = [ast.parse(dedent(inspect.getsource(one))) for one in chain_of(class_)]
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, kinds)]
+    return [
+        node.name
+        for one in chain_of(class_)
+        for node in ast.walk(classes_in(Path(inspect.getfile(one)).relative_to(ROOT))[one.__qualname__])
+        if isinstance(node, kinds)
+    ]
 
 
-@pytest.mark.parametrize("class_", classes_of_ours())
-def test_a_class_inherits_at_most_once_and_has_at_most_forty_methods_in_all(class_: type) -> None:
-    assert len(chain_of(class_)) <= MOST_CLASSES
-    assert len(methods_of(class_)) <= MOST_METHODS, sorted(methods_of(class_))
+@cache
+def classes_in(path: Path) -> dict[str, ast.ClassDef]:
+    return {node.name: node for node in sources()[path].body if isinstance(node, ast.ClassDef)}
+
+
+def test_a_class_inherits_at_most_once_and_has_at_most_forty_methods_in_all() -> None:
+    found = classes_of_ours()
+    assert len(found) > 100
+    assert [class_ for class_ in found if len(chain_of(class_)) > MOST_CLASSES] == []
+    assert [class_ for class_ in found if len(methods_of(class_)) > MOST_METHODS] == []
 
 
 @pytest.mark.parametrize("root", ["agent_tui", "tui", "widgets"])
@@ -67,6 +77,7 @@ def test_a_folder_holds_about_twenty_modules(root: str) -> None:
 # --- Textual's private parts ---
 
 
+@cache
 def sources() -> dict[Path, ast.Module]:
     paths = [path for root in (tui, widgets) for path in Path(next(iter(root.__path__))).rglob("*.py")]
     return {path.relative_to(ROOT): ast.parse(path.read_text()) for path in paths}
@@ -89,7 +100,8 @@ def names_of_ours(tree: ast.Module) -> Iterator[str]:
         elif (
             isinstance(node, ast.Attribute)
             and isinstance(node.ctx, ast.Store)
-            and ast.unparse(node.value) in ("self", "cls")
+            and isinstance(node.value, ast.Name)
+            and node.value.id in ("self", "cls")
         ):
             yield node.attr
 
