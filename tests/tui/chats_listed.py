@@ -115,8 +115,6 @@ class ListedChats(OwnBackend):
 class Chats(Watched[AgentTuiApp]):
     """What a test sees of the list and does to it."""
 
-    LOOKS = 4
-
     @property
     def screen(self) -> ConversationsScreen:
         return next(screen for screen in self.app.screen_stack if isinstance(screen, ConversationsScreen))

@@ -37,7 +37,6 @@ KEY = FoundModels(PRESETS["groq"], PRESETS["groq"].base_url, "GROQ_API_KEY")
 class Home(Watched[AgentTuiApp]):
     """What a test sees of the first screen and does to it."""
 
-    LOOKS = 4
     rooms: ListedClient
     chats: ListedChats
     chat_link: FakeChatLink

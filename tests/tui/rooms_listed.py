@@ -37,8 +37,6 @@ def agents(*states: str) -> tuple[AgentInfo, ...]:
 class Listed(Watched[AgentTuiApp]):
     """What a test sees of the list and does to it."""
 
-    LOOKS = 4
-
     def __init__(self, app: AgentTuiApp, client: ListedClient, pilot: Pilot[int]) -> None:
         super().__init__(app, pilot)
         self.client = client

@@ -148,9 +148,12 @@ async def test_a_key_answers_nothing_before_a_slow_terminal_has_taken_the_questi
     async with opened(message("q1", "Look.")) as chat:
         writer = SimpleNamespace(_queue=SimpleNamespace(qsize=unwritten))
         chat.app._driver._writer_thread = writer  # type: ignore[union-attr]  # Textual's, for other drivers
-        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        chat.link.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        await chat.until("Allow this?")
         chat.time += 5.0
-        assert "Allow this?" in await chat.press("y")
+        await chat.pilot.press("y")
+        chat.time += 1.5
+        assert "Allow this?" in await chat.look()
         assert (chat.asked, chat.told, chat.app.chat.composer.line.text) == ([], [], "y")
         is_slow = False
         await chat.press("tab")
