@@ -242,7 +242,7 @@ def test_the_cost_of_a_block_grows_with_its_length_and_no_faster(
         streamed(view, [text[at : at + 10] for at in range(0, characters, 10)])
         return sum(size + 20 for _, size, _ in laid_out) + sum(size + 20 for size in taken)
 
-    assert cost(40_000) / cost(20_000) <= 2.1
+    assert cost(16_000) / cost(8_000) <= 2.1
 
 
 def test_a_line_of_ten_megabytes_is_taken_in_bounded_pieces(laid_out: list[tuple[Block, int, bool]]) -> None:
