@@ -203,6 +203,7 @@ class SessionDecoder:
 
     def __init__(self) -> None:
         self._segment = 0
+        self._is_complete = False  # the newest words that were heard
         self._turn_id = ""
         self._calls: dict[str, _Call] = {}
         self._failure = ""  # the last one that was shown
@@ -230,7 +231,7 @@ class SessionDecoder:
             case "user_state_changed":
                 yield from _user_state(event.user_state_changed.new_state)
             case "user_input_transcribed":
-                yield self._heard(event.user_input_transcribed)
+                yield from self._heard(event.user_input_transcribed)
             case "conversation_item_added":
                 yield from self._item(event.conversation_item_added.item)
             case "function_tools_started":
@@ -271,16 +272,20 @@ class SessionDecoder:
         """Return the state of the session."""
         return [*_agent_state(response.agent_state), *_user_state(response.user_state)]
 
-    def _heard(self, heard: pb.AgentSessionEvent.UserInputTranscribed) -> WordsHeard | WordsUnclear:
-        """Return what was heard. The session does not name segments: the next one begins after a final one.
+    def _heard(self, heard: pb.AgentSessionEvent.UserInputTranscribed) -> Iterator[VoiceEvent]:
+        """Yield what was heard. The session does not name segments: the next one begins after a final one.
 
-        Words that are taken back come as interim words without text.
+        Words that are taken back come as interim words without text. After final words nothing is taken back:
+        our agent so clears what answered a call that asks.
         """
         if not heard.is_final and not heard.transcript:
-            return WordsUnclear()
+            if not self._is_complete:
+                yield WordsUnclear()
+            return
+        self._is_complete = heard.is_final
         segment = f"heard-{self._segment}"
         self._segment += heard.is_final
-        return WordsHeard(segment, heard.transcript[:MAX_TEXT_CHARACTERS], heard.is_final)
+        yield WordsHeard(segment, heard.transcript[:MAX_TEXT_CHARACTERS], heard.is_final)
 
     def _failed(self, said: str) -> Iterator[VoiceEvent]:
         """Yield the error for a person, once: a provider that is down fails again and again."""

@@ -123,6 +123,13 @@ def test_words_heard_replace_each_other_until_they_are_final_and_then_begin_anew
     assert final == WordsHeard("heard-0", "", is_final=True)
 
 
+def test_words_that_are_complete_are_not_taken_back() -> None:
+    heard = Event.UserInputTranscribed
+    complete = Event(user_input_transcribed=heard(transcript="yes", is_final=True))
+    cleared = Event(user_input_transcribed=heard(transcript=""))
+    assert told(complete, cleared) == [WordsHeard("heard-0", "yes", is_final=True)]
+
+
 def test_an_item_has_its_text_its_times_and_what_its_parts_took() -> None:
     metrics = pb.MetricsReport(
         started_speaking_at=at(100.5),

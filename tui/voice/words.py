@@ -69,7 +69,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.notice.agent_left": "{name} left the room",
     "voice.notice.agent_back": "{name} is back",
     "voice.notice.handed_over": "{name} takes over",
-    "voice.notice.false_interruption": "resumed: that was a sound, not speech",
+    "voice.notice.false_interruption": "resumed: there was nothing to answer",
     "voice.notice.reconnected": "reconnected – some of what was said may be missing",
     "voice.notice.failed": "{name}",
     # cards: what is wrong, and which key helps
