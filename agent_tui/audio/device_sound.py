@@ -175,7 +175,8 @@ class DeviceSound:
             except TimeoutError:
                 if self._ports["input"].stream is None:
                     due = max(due, time.monotonic() - 2 * LATE_SECONDS)
-                    while due < time.monotonic():
+                    # A reader that takes a block in the time of a block never catches up.
+                    while due < time.monotonic() and self._ports["input"].stream is None:
                         due += BLOCK_SECONDS
                         yield bytes(BLOCK_BYTES)
                 continue

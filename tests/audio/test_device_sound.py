@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
@@ -13,7 +14,7 @@ from agent_tui.audio.devices import NO_LIBRARY, Device
 from agent_tui.audio.echo import NO_PROCESSING
 from agent_tui.audio.resampling import SampleFormat
 from agent_tui.audio.rings import CONSOLE_LIMITS
-from agent_tui.audio.sound import BLOCK_BYTES, SILENT_DBFS
+from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SILENT_DBFS
 from tests.audio.sounds import pitch, samples, tone
 from tests.fakes.sound_library import FakeLibrary
 
@@ -147,6 +148,26 @@ async def test_a_device_that_is_plugged_in_later_is_found() -> None:
         await until(lambda: sound.status.input_name == "Desk Microphone")
         assert sound.status.output_name == "Screen"  # PortAudio had to begin anew below it
         assert library.begun == 2
+
+
+async def test_a_microphone_that_comes_back_is_heard_by_a_reader_that_never_catches_up() -> None:
+    library = FakeLibrary()
+    spoken = b"\5\0" * 480
+
+    async def taken() -> bytes:
+        """Take a block as slowly as a room whose queue is full."""
+        block = await anext(captured)
+        done = time.monotonic() + 2 * BLOCK_SECONDS
+        await until(lambda: time.monotonic() >= done)
+        return block
+
+    async with opened(library) as sound, aclosing(sound.captured()) as captured:
+        assert await taken() == SILENCE
+        library.plugged.append(MICROPHONE)
+        while not sound.status.input_name:
+            assert await taken() == SILENCE
+        library.stream_of("Desk Microphone").hear(spoken)
+        assert spoken in [await taken() for _ in range(2)]
 
 
 async def test_a_busy_device_is_tried_again() -> None:
