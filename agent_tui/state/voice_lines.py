@@ -213,9 +213,18 @@ class VoiceLines:
             line.text.replace(text)
         elif line.text.length < MAX_SEGMENT_CHARACTERS:
             line.text.add(text)
-        if event.is_final:
+        if event.is_final and line.status == "open":
             line.status = "said"
         self.changed.add(line.id)
+
+    def cut(self) -> None:
+        """Mark what the agent is saying as cut off. Nothing else may say so: if no sound of it was heard, it
+        is not in the agent's history.
+        """
+        for line in (self.all[line_id] for line_id in self._loose["agent"]):
+            if line.status == "open":
+                line.status = "cut"
+                self.changed.add(line.id)
 
     def _lost(self, segment_id: str) -> None:
         line = self._line_of(segment_id)
@@ -448,7 +457,10 @@ class VoiceLines:
         self._loose[line.kind].pop(line.id, None)
         line.parts.clear()
         line.finals.clear()
-        line.status = "cut" if item.interrupted else "said"
+        if not item.interrupted:
+            line.status = "said"
+        elif line.status != "lost":  # nobody cut in if the connection broke
+            line.status = "cut"
         line.text.replace(item.text)
         said_at = item.started_at if item.started_at is not None else item.created_at
         line.at = said_at if said_at is not None else line.at

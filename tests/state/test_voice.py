@@ -180,6 +180,20 @@ def test_chunks_of_the_agent_are_appended_and_what_was_cut_off_is_marked() -> No
     assert [line.status for line in state.lines.all.values()] == ["said", "cut"]
 
 
+def test_words_that_were_interrupted_before_a_sound_of_them_was_heard_are_marked() -> None:
+    state = state_after([vo.WordsSpoken("s", "Two")])
+    state.lines.cut()
+    state.apply(vo.WordsSpoken("s", "", is_final=True))
+    assert [line.status for line in state.lines.all.values()] == ["cut"]
+
+
+def test_words_that_a_broken_connection_ended_are_not_said_to_be_cut_off_by_a_person() -> None:
+    cut = vo.SpokenItem("i", "assistant", "Two rooms", interrupted=True)
+    state = state_after([vo.WordsSpoken("s", "Two rooms are"), vo.WordsLost("s"), vo.ItemStored(cut)])
+    assert said(state) == [("agent", "Two rooms")]
+    assert [line.status for line in state.lines.all.values()] == ["lost"]
+
+
 def test_a_whole_text_replaces_what_was_told() -> None:
     state = state_after([vo.WordsSpoken("s", "Two r"), vo.WordsSpoken("s", "Two rooms.", is_whole=True)])
     assert said(state) == [("agent", "Two rooms.")]

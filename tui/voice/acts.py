@@ -14,7 +14,7 @@ from tui.live.exporting import written_path
 from tui.live.host import Host
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.words import say
-from tui.voice.run import VoiceRun
+from tui.voice.run import ANSWERING, VoiceRun
 
 if TYPE_CHECKING:
     from agent_tui.audio.devices import Direction
@@ -44,7 +44,7 @@ class VoiceActs:
     def why_not(self, binding_id: str) -> str:
         """Return why an action cannot be done now, as a sentence; "" if it can."""
         state = self._run.state
-        if binding_id == "voice.interrupt" and state.phase != "speaking":
+        if binding_id == "voice.interrupt" and state.phase not in ANSWERING:
             return say("help.why.not_speaking")
         return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
 
@@ -59,6 +59,7 @@ class VoiceActs:
             case "mute":
                 await run.do(lambda session: session.client.mute(not run.state.mic.is_muted))
             case "interrupt":
+                run.state.lines.cut()
                 await run.do(lambda session: session.client.interrupt())
             case "listen":
                 await run.do(lambda session: session.client.ask_to_listen())

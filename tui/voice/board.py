@@ -13,7 +13,7 @@ from tui.live.texts import Hint, Looking, choosing_hints, finding_hints, possibl
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel
-from tui.voice.run import VoiceRun
+from tui.voice.run import ANSWERING, VoiceRun
 from widgets.status_line import Part
 from widgets.terminal.frame_clock import FrameClock
 
@@ -110,7 +110,7 @@ class Board:
         if focus in ("find", "go_to", "found"):
             return finding_hints(focus)
         return possible(
-            (self._run.state.phase == "speaking", "i", "hint.interrupt", 0),
+            (self._run.state.phase in ANSWERING, "i", "hint.interrupt", 0),
             (True, "tab", "hint.type", 1),
             (True, "d", "hint.devices", 4),
             (True, "t", "hint.voice_again" if self._run.is_text_only else "hint.text_only", 3),

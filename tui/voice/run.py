@@ -19,7 +19,8 @@ from tui.voice.session import VoiceSession, VoiceSource
 if TYPE_CHECKING:
     from agent_tui.audio.devices import Direction
 
-READY: Final = ("listening", "user_speaking", "thinking", "speaking")
+ANSWERING: Final = ("thinking", "speaking")
+READY: Final = ("listening", "user_speaking", *ANSWERING)
 
 
 class VoiceRun:

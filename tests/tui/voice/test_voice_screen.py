@@ -90,6 +90,13 @@ async def test_nobody_is_asked_to_talk_before_the_agent_hears() -> None:
         assert "Say something" in await seen.send(*JOINED[5:])
 
 
+async def test_an_answer_that_is_still_being_thought_of_can_be_interrupted() -> None:
+    async with opened(*THERE, vo.AgentStateChanged("thinking")) as seen:
+        assert "i interrupt" in seen.now
+        await seen.press("tab", *"/stop", "enter")
+        assert seen.asked == ["interrupt"]
+
+
 async def test_i_interrupts() -> None:
     async with opened(*THERE, vo.AgentStateChanged("speaking")) as seen:
         assert "i interrupt" in seen.now
