@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import Any, Final
@@ -31,21 +30,13 @@ from agent_tui.voice_agent.conversation import (
     ToolStarted,
     ToolTold,
 )
+from agent_tui.voice_agent.sentences import APOLOGY, APPROVAL_WORDS, RAN_OUT_WORDS, TOO_LONG_WORDS
 from agent_tui.voice_agent.wishes import Wish, hushes, wish
+from agent_tui.voice_instructions import Language
 
-APOLOGY: Final = "Sorry, I cannot answer right now. The screen says why."
-APPROVAL_WORDS: Final = "That needs your approval on the screen"  # and the call, to the end of the line
-KEY_WORDS: Final = "A yes is not enough here: press the key on your screen.\n"
-OWNER_WORDS: Final = "Only the owner of this program can answer that.\n"
 DENIED: Final = "the person said no"
 MAX_ASK_CHARACTERS: Final = 120
-RAN_OUT_WORDS: Final = "I have to stop here. Say go on, and I will."
-# Our words between a model's.
-OUR_WORDS: Final = re.compile(
-    "|".join([rf"{APPROVAL_WORDS}[^\n]*\n?", *map(re.escape, (KEY_WORDS, OWNER_WORDS, RAN_OUT_WORDS))])
-)
 TOO_LONG: Final = "the conversation is too long for the model"  # a part of the backend's error
-TOO_LONG_WORDS: Final = "Sorry, this conversation is too long for the model."
 MAY_ACT: Final = "agent-tui.may_act"  # in the extra of a person's message: whether an owner said it
 MESSAGE: Final = "agent-tui.message"  # in the extra of an answer: its id in the conversation
 
@@ -55,7 +46,7 @@ StepSink = Callable[[ToolStarted | ToolTold | ToolEnded], None]
 class ConversationLLM(llm.LLM[Any]):
     """Asks ``conversation``. ``may_act`` says whether the current speaker is an owner, for words that carry
     no mark of their own; ``on_step`` gets the steps of tools; ``on_silence`` is called if an answer says
-    nothing. ``chats`` counts the questions.
+    nothing. ``language`` is that of our own sentences. ``chats`` counts the questions.
     """
 
     def __init__(
@@ -64,9 +55,11 @@ class ConversationLLM(llm.LLM[Any]):
         may_act: Callable[[], bool],
         on_step: StepSink,
         on_silence: Callable[[], None],
+        language: Language,
     ) -> None:
         super().__init__()
         self.conversation = conversation
+        self.language = language
         self.may_act = may_act
         self.on_step = on_step
         self.on_silence = on_silence
@@ -96,7 +89,7 @@ class ConversationLLM(llm.LLM[Any]):
 
     def apology(self, error: Exception) -> str:
         """Return what the person hears instead of an answer."""
-        return TOO_LONG_WORDS if TOO_LONG in str(error) else APOLOGY
+        return (TOO_LONG_WORDS if TOO_LONG in str(error) else APOLOGY)[self.language]
 
     def asks_in(self, stream: ConversationStream) -> None:
         """Note the stream in which a call asks."""
@@ -166,9 +159,9 @@ class ConversationStream(llm.LLMStream):
                 self._say(text)
             case AskOpened(name, call):
                 self._owner.asks_in(self)
-                self.say_beside(f"{APPROVAL_WORDS}: {_aloud(name, call)}.\n")
+                self.say_beside(f"{APPROVAL_WORDS[self._owner.language]}{_aloud(name, call)}.\n")
             case RanOut():
-                self._say(f"\n\n{RAN_OUT_WORDS}")
+                self._say(f"\n\n{RAN_OUT_WORDS[self._owner.language]}")
             case _:
                 self._owner.on_step(event)
 

@@ -67,6 +67,8 @@ def mismatch(
             "voice.language",
             f"{name} is not {can} by the models on this machine",
             f"{heard} Type in {name}, speak another language, or get a model: agent-tui voice setup",
-            " ".join(filter(None, (_TOLD.get((language, deaf, dumb)), _HELPS.get(language)))),
+            ("" if language == "zh" else " ").join(
+                filter(None, (_TOLD.get((language, deaf, dumb)), _HELPS.get(language)))
+            ),
         )
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -19,8 +19,10 @@ from agent_tui.voice_agent.assignment import Assignment
 from agent_tui.voice_agent.conversation_llm import MAY_ACT
 from agent_tui.voice_agent.parts import Parts
 from agent_tui.voice_agent.people import Owners
+from agent_tui.voice_agent.sentences import FILE_NO_TEXT, FILE_TAKEN, FILE_TOO_LARGE
 from agent_tui.voice_agent.session import Session
 from agent_tui.voice_agent.transport import RoomTransport
+from agent_tui.voice_instructions import Language
 from agent_tui.wire import voice as wire
 
 AGENT_NAME: Final = "agent-tui"
@@ -181,17 +183,17 @@ class RoomSession:
             async for chunk in reader:
                 data += chunk
                 if len(data) > MAX_FILE_BYTES:
-                    return self._say_of_file("That file is too large for me.")
+                    return self._say_of_file(FILE_TOO_LARGE)
             try:
                 text = data.decode()
             except UnicodeDecodeError:
-                return self._say_of_file("I can only read text files.")
+                return self._say_of_file(FILE_NO_TEXT)
             self._session.attach(Attachment(reader.info.name, text, reader.info.mime_type))
-            self._say_of_file("I have the file. What do you want to know?")
+            self._say_of_file(FILE_TAKEN)
         return None
 
-    def _say_of_file(self, words: str) -> None:
-        self._session.livekit.say(words)
+    def _say_of_file(self, words: Mapping[Language, str]) -> None:
+        self._session.livekit.say(words[self._session.talk.language])
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

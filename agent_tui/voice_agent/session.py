@@ -20,16 +20,9 @@ from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.agents import GuideAgent
 from agent_tui.voice_agent.assignment import END_OF_TURN_SECONDS, Assignment
 from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
-from agent_tui.voice_agent.conversation_llm import (
-    APOLOGY,
-    DENIED,
-    KEY_WORDS,
-    MESSAGE,
-    OUR_WORDS,
-    OWNER_WORDS,
-    ConversationLLM,
-)
+from agent_tui.voice_agent.conversation_llm import DENIED, MESSAGE, ConversationLLM
 from agent_tui.voice_agent.parts import TASKS, Parts, choose_llm
+from agent_tui.voice_agent.sentences import APOLOGY, KEY_WORDS, OUR_WORDS, OWNER_WORDS
 from agent_tui.voice_agent.speaking.plugin import spoken_in
 from agent_tui.voice_agent.talk import VoiceTalk
 from agent_tui.yes_or_no import yes_or_no
@@ -64,7 +57,9 @@ class Session:
         self.conversation = Conversation(
             assignment.backend_url, assignment.backend_token, assignment.conversation_id
         )
-        self._thinking = ConversationLLM(self.conversation, is_owners, self._on_step, self._end_silence)
+        self._thinking = ConversationLLM(
+            self.conversation, is_owners, self._on_step, self._end_silence, self.talk.language
+        )
         self._heard: dict[str, llm.ChatMessage] = {}  # persons' messages that are not stored yet
         self._recording: set[asyncio.Task[None]] = set()
         self._pushed = 0  # push-to-talk turns so far
@@ -209,9 +204,9 @@ class Session:
         if agreed is None:
             return False
         if not by_owner:
-            self._thinking.say_beside(OWNER_WORDS)
+            self._thinking.say_beside(OWNER_WORDS[self.talk.language])
         elif agreed:
-            self._thinking.say_beside(KEY_WORDS)
+            self._thinking.say_beside(KEY_WORDS[self.talk.language])
         else:
             self._record(self.conversation.deny(DENIED))
         return True
@@ -304,7 +299,7 @@ class Session:
         if not self._has_apologised:
             self._has_apologised = True
             apology = getattr(event.source, "apology", None)
-            self.livekit.say(apology(error.error) if callable(apology) else APOLOGY)
+            self.livekit.say(apology(error.error) if callable(apology) else APOLOGY[self.talk.language])
 
     async def aclose(self) -> None:
         """End the session; what was said is still sent to the backend."""

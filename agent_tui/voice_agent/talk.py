@@ -43,7 +43,7 @@ class VoiceTalk:
             for notice in self.notices
         ]
         words.append((GREETING if self.can_hear else GREETING_TYPED)[self.language])
-        return " ".join(words)
+        return ("" if self.language == "zh" else " ").join(words)
 
     async def start_recording(self, session: AgentSession[VoiceTalk]) -> Path | None:
         """Record what is heard and said from now on; return the file, ``None`` if there is no sound."""

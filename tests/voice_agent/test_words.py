@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from typing import get_args
 
 import pytest
 
@@ -12,8 +13,16 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.voice_agent.assignment import read_assignment, tell
 from agent_tui.voice_agent.languages import LanguageNotice, language_of, mismatch
 from agent_tui.voice_agent.people import Owners, TurnOfWords
+from agent_tui.voice_agent.sentences import (
+    APPROVAL_WORDS,
+    KEY_WORDS,
+    OUR_WORDS,
+    OWNER_WORDS,
+    RAN_OUT_WORDS,
+)
 from agent_tui.voice_agent.talk import VoiceTalk
 from agent_tui.voice_agent.wishes import agrees, hushes, wish
+from agent_tui.voice_instructions import Language
 
 
 @pytest.mark.parametrize(
@@ -129,7 +138,7 @@ def test_a_language_that_is_not_heard_or_spoken_is_said_before_anybody_talks() -
     (deaf,) = mismatch("zh", hears=("en",), speaks=("zh",))
     assert deaf.title == "Chinese is not heard by the models on this machine"
     talk = VoiceTalk("demo", lambda: True, lambda _: False, language="zh", notices=(deaf,))
-    assert talk.greeting() == f"你好。 {deaf.told} 可以问我有哪些房间在运行，也可以随便聊。"
+    assert talk.greeting() == f"你好。{deaf.told}可以问我有哪些房间在运行，也可以随便聊。"
     assert deaf.told.startswith("这台机器上的模型听不懂中文。")
     missing = LanguageNotice("voice.missing", "the voice joe did not start", "no memory")
     talk = VoiceTalk("demo", lambda: True, lambda _: False, can_hear=False, notices=(missing,))
@@ -139,6 +148,12 @@ def test_a_language_that_is_not_heard_or_spoken_is_said_before_anybody_talks() -
     assert mismatch("de", hears=("en", "de"), speaks=("de",)) == []
     assert mismatch("de", hears=None, speaks=None) == []  # providers
     assert mismatch("en", hears=("en",), speaks=("en",)) == []
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_what_the_agent_says_itself_is_no_part_of_a_models_answer_in_any_language(language: Language) -> None:
+    ours = f"{APPROVAL_WORDS[language]}run ls.\n{KEY_WORDS[language]}{OWNER_WORDS[language]}"
+    assert OUR_WORDS.sub("", f"One.\n{ours}Two.\n\n{RAN_OUT_WORDS[language]}") == "One.\nTwo.\n\n"
 
 
 def test_an_assignment_is_read_and_its_secrets_never_show() -> None:
