@@ -109,6 +109,15 @@ async def test_a_command_that_is_refused_stays_in_the_line() -> None:
         assert composer_text(chat) == "/export x.exe"
 
 
+async def test_a_command_that_is_refused_does_not_open_the_list_of_commands_again() -> None:
+    async with opened() as chat:
+        chat.link.calls.refuse = Refused("there is nothing new to summarise")
+        text = await chat.write("/compact", "enter")
+        assert composer_text(chat) == "/compact"
+        assert "there is nothing new to summarise" in text
+        assert "summarise the chat so far" not in text
+
+
 async def test_a_command_that_the_server_refuses_stays_in_the_line_and_the_next_one_does_not() -> None:
     async with opened() as chat:
         chat.link.calls.refuse = Refused("no titles here")

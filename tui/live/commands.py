@@ -164,6 +164,7 @@ class Commands:
         """Write a refused command into the line again, unless another text was begun there."""
         if not self._composer.line.text:
             self._composer.line.put(text)
+            self._composer.line.action_close_choices()  # it was chosen already
         if str(why):
             self._composer.tell(str(why))
 
