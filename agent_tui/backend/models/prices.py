@@ -26,7 +26,7 @@ class Terms:
 
     Prices are US dollars per million tokens, ``None`` if the config file has none. Prices of a ``kind`` or a
     ``base_url`` that is not a public provider's are unknown. ``acts``: it runs tools of its own, and does not
-    get ours.
+    get ours. ``refuses``: which of "tools" and "images" it does not take, as far as that is known by now.
     """
 
     context_tokens: int = UNLIMITED_TOKENS
@@ -36,6 +36,7 @@ class Terms:
     output_price: float | None = None
     silence_seconds: float | None = None
     acts: bool = False
+    refuses: frozenset[str] = frozenset()
 
 
 def costs_money(terms: Terms) -> bool:

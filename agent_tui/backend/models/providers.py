@@ -88,10 +88,12 @@ class Models:
         found = self._configured.get(provider_id)
         if found is None:
             return Terms()
+        name = model or self.default_model(provider_id)
         try:
-            known = self._at(endpoint_of(found)).contexts.get(model or self.default_model(provider_id), 0)
+            provider = self._at(endpoint_of(found))
+            known, refuses = provider.contexts.get(name, 0), provider.refuses(name)
         except ModelError:  # a key is missing: the call will say so
-            known = 0
+            known, refuses = 0, frozenset()
         return Terms(
             found.context_tokens or known or UNLIMITED_TOKENS,
             found.kind,
@@ -99,6 +101,7 @@ class Models:
             found.input_price,
             found.output_price,
             silence_seconds(found),
+            refuses=refuses,
         )
 
     def provider(self, provider_id: str) -> ProviderConfig | None:

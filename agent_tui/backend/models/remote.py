@@ -48,6 +48,10 @@ class RemoteProvider:
                 self._connection = await asyncio.to_thread(_connect, self._endpoint, self.contexts)
             return self._connection
 
+    def refuses(self, name: str) -> frozenset[str]:
+        """Return what the model of that name does not take, as far as that is known by now."""
+        return frozenset() if self._connection is None else self._connection.refuses(name)
+
     async def forget_key(self) -> None:
         """Have the next call ask the keyring again: its key was refused, and a person will change it
         there.

@@ -302,17 +302,24 @@ class ProviderConnection:
             return error
         return None
 
+    def refuses(self, name: str) -> frozenset[str]:
+        """Return what the model does not take, as its server said or refused it so far: "tools", "images",
+        fields of a call.
+        """
+        said = {"tools": self._contexts.without_tools, "images": self._contexts.without_images}
+        return self._dialect.refused(name).union(what for what, names in said.items() if name in names)
+
     def _asked(self, name: str, request: ModelRequest) -> tuple[ModelRequest, list[NotePiece]]:
         """Return the messages for the model from ``request``: without what it refused, and as much as fits;
         and the notes for people about that. Raises ``ModelError`` if it cannot fit.
         """
         notes: list[NotePiece] = []
-        refused = self._dialect.refused(name)
-        if request.tools and ("tools" in refused or name in self._contexts.without_tools):
+        refused = self.refuses(name)
+        if request.tools and "tools" in refused:
             request = replace(request, tools=())
             notes.append(NotePiece("no_tools"))
         has_images = any(message.images for message in request.messages)
-        if has_images and ("images" in refused or name in self._contexts.without_images):
+        if has_images and "images" in refused:
             notes.append(NotePiece("no_images"))
             request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
         if not self._contexts.is_known(name) and prompt_tokens(request) < SHORT_TOKENS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.models.model import ModelRequest, UsagePiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.model.errors import ModelError, Refused
-from agent_tui.model.events import Note
+from agent_tui.model.events import Attachment, Note
 from tests.backend.engine.chat_house import call, kinds, open_chats, told
 from tests.backend.engine.house import crash_copy
+from tests.fakes.pictures import PNG
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import reader
 
@@ -242,6 +244,19 @@ async def test_calls_and_their_results_are_summarised_in_plain_words(tmp_path: P
         assert '[called look {"at": "x"}]' in words
         assert "Result of look: " in words
         assert model.calls[-1].request.tools == ()
+
+
+async def test_an_image_that_its_model_does_not_see_takes_no_room(tmp_path: Path) -> None:
+    model = writer_of(["It was long."])
+    models = known(model, 3_000)
+    models.charged = replace(models.charged, refuses=frozenset({"images"}))
+    image = Attachment("a", base64.b64encode(PNG).decode(), "image/png")
+    async with open_chats(tmp_path / "a.db", model, models=models) as house:
+        for _ in range(3):
+            await house.ask("See.", attachments=(image,))
+        assert not any(is_summary(one.request) for one in model.calls)
+        assert not any(message.images for message in model.calls[-1].request.messages)
+        assert (await house.last()).notes == (Note("no_images"),)
 
 
 @pytest.mark.parametrize("terms", [Terms(), Terms(kind="openai", acts=True)], ids=["demo", "agent"])

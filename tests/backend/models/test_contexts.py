@@ -367,6 +367,7 @@ async def test_a_model_that_ollama_says_cannot_see_is_told_of_images_in_words() 
             server.facts["/api/show"] = tells({"capabilities": capabilities})
             pieces = await asked(provider, request)
             assert (NotePiece("no_images") not in pieces, text(pieces)) == (sees, "Hello there.")
+            assert provider.refuses("some-model") == (frozenset() if sees else {"images"})
             told = json.dumps(server.requests[-1].body)
             assert ("data:image/png;base64," in told, "[image a.png]" in told) == (sees, True)
 

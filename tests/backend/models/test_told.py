@@ -112,6 +112,7 @@ async def test_a_model_that_refuses_images_is_told_of_them_in_words_from_then_on
             told = json.dumps(server.requests[-1].body)
             assert "[image, image/png, 15 bytes]" in told
             assert PICTURE not in told
+            assert "images" in opened.refuses("some-model")
 
 
 SEEN = replace(

@@ -121,6 +121,9 @@ class Attempt:
             self.refused = error
             return
         self._request = replace(brief.request, max_tokens=row.answer_tokens or most)
+        if "images" in self._terms.refuses:  # images that nobody sees take no room
+            seen = (replace(message, images=()) for message in self._request.messages)
+            self._request = replace(self._request, messages=tuple(seen))
         if not self._may_summarise:
             self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before)).left_out)
 
@@ -194,7 +197,8 @@ class Attempt:
         if is_synthesis(row, self.turn.round, self._agent.id) and not self._is_noted("synthesis"):
             await self._tell(NotePiece("synthesis"))
         await self._tell_guide()
-        if (self._is_demo or self._terms.acts) and any(one.images for one in self._request.messages):
+        is_blind = self._is_demo or self._terms.acts or "images" in self._terms.refuses
+        if is_blind and any(one.images for one in brief.request.messages):
             await self._tell(NotePiece("no_images"))
         if brief.keeps_steps and not (self._terms.acts or self.cut_for):
             specs = await self._offered()
