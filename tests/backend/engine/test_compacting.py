@@ -246,6 +246,23 @@ async def test_calls_and_their_results_are_summarised_in_plain_words(tmp_path: P
         assert model.calls[-1].request.tools == ()
 
 
+@pytest.mark.parametrize(("refuses", "has_tools"), [(frozenset(), True), (frozenset({"tools"}), False)])
+async def test_what_is_used_of_the_context_after_a_summary_includes_the_tools_that_its_model_takes(
+    tmp_path: Path, refuses: frozenset[str], has_tools: bool
+) -> None:
+    model = writer_of(["They like tea.", UsagePiece(90, 9)])
+    models = known(model)
+    models.charged = replace(models.charged, refuses=refuses)
+    tool = reader()
+    tool.parameters = {"type": "object", "description": LONG}
+    async with open_chats(tmp_path / "a.db", model, tool, models=models) as house:
+        await house.ask("Tea?")
+        await house.ended((await house.engine.chats.compact(house.id)).message_id)
+        usage = (await house.last()).usage
+        assert usage is not None
+        assert (usage.context > 800) is has_tools
+
+
 async def test_an_image_that_its_model_does_not_see_takes_no_room(tmp_path: Path) -> None:
     model = writer_of(["It was long."])
     models = known(model, 3_000)

@@ -288,7 +288,10 @@ class Attempt:
             await self._write(written)
             messages = with_summary(self._request.messages, past, text)
             self._request = replace(self._request, messages=messages)
-            self._used.context = prompt_tokens(replace(self._request, tools=()))
+            if self.brief.compacts and "tools" not in self._terms.refuses:
+                # The next question has them again.
+                self._request = replace(self._request, tools=await self._offered())
+            self._used.context = prompt_tokens(self._request)
             self._is_whole = self.brief.compacts
         elif self.brief.compacts and not self.cut_for:
             self._error = error or f"{self.brief.failed}: the model said nothing"

@@ -167,7 +167,7 @@ def compacting_brief(row: ConversationRow, history: Sequence[Message], keep: str
     """Return the brief for a summary of the branch ``history``; ``keep`` is what it should keep."""
     told, prompt = branch_told(row.agent.system_prompt, history), row.agent.system_prompt
     past = Past(tuple(told[bool(prompt) :]), _number(history), keep)
-    return Brief(_chat_request(row, told, ""), CHAT_FAILED, past=past, compacts=True)
+    return Brief(_chat_request(row, told, ""), CHAT_FAILED, tools=row.tools, past=past, compacts=True)
 
 
 def _chat_request(row: ConversationRow, told: Sequence[ChatMessage], task: str) -> ModelRequest:
