@@ -109,11 +109,11 @@ async def test_the_whole_list_of_agents_is_changed_added_to_reordered_and_shorte
     assert again.status == 422  # it left
 
 
-async def test_two_agents_may_have_one_name(talking: Backend) -> None:
+async def test_an_agent_that_is_added_with_the_name_of_another_gets_a_number(talking: Backend) -> None:
     room_id = await talking.room(agents=1, max_rounds=1)
     first = (await show(talking, room_id))["agents"][0]
     changed = (await change(talking, room_id, agents=[{"id": first["id"]}, {"name": first["name"]}])).json
-    assert [agent["name"] for agent in changed["agents"]] == [first["name"]] * 2
+    assert [agent["name"] for agent in changed["agents"]] == [first["name"], f"{first['name']} 2"]
     await run_to_end(talking, room_id)
     told = talking.model.calls[-1].request.messages
     assert [message.role for message in told][-1] == "user"  # the other one's words are not its own

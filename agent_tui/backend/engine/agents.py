@@ -7,12 +7,13 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from itertools import cycle
+from itertools import count, cycle
 from typing import Any
 
 from agent_tui.backend.store.rows import ConversationRow
 from agent_tui.config.agent_templates import language_of
 from agent_tui.model.events import AgentInfo
+from agent_tui.model.records import AGENT_NAME
 
 # The part of a prompt that names a role, and the roles that write a synthesis.
 _FIRST_SENTENCE = re.compile(r"[^.。\n]{0,80}")
@@ -100,6 +101,17 @@ def without_own_mark(text: str, name: str) -> str:
 
 def _in_a_line(name: str) -> str:
     return " ".join(name.split())
+
+
+def told_apart(wanted: Sequence[str]) -> list[str]:
+    """Return a name for each agent: the wanted one, with a number behind it if another one has it already."""
+    names: dict[str, str] = {}  # as ``@name`` finds them
+    for name in wanted:
+        shown, number = name, count(2)
+        while shown.casefold() in names:
+            shown = f"{name[: AGENT_NAME - 4]} {next(number)}"
+        names[shown.casefold()] = shown
+    return list(names.values())
 
 
 def colors(wanted: Sequence[str]) -> list[str]:

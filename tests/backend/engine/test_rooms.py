@@ -72,12 +72,18 @@ async def test_agents_keep_what_they_were_given(tmp_path: Path) -> None:
         assert (bob.color, bob.model, bob.provider_id) == (PALETTE[0], "local-model", "local")
 
 
-async def test_two_agents_of_one_name_are_told_apart_by_id_and_colour(tmp_path: Path) -> None:
+async def test_agents_of_one_name_get_a_number_and_a_colour_of_their_own(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        agents = (await house.engine.create(ROOMS, {"task": "Talk", "agents": (AGENT, AGENT)})).agents
-        assert agents[0].name == agents[1].name
-        assert agents[0].id != agents[1].id
-        assert agents[0].color != agents[1].color
+        wanted = [{"name": name} for name in ("Ada", "Bob", "ada", "Ada", "x" * 100, "x" * 100)]
+        room = await house.engine.create(ROOMS, {"task": "Talk", "agents": wanted})
+        names = [agent.name for agent in room.agents]
+        assert names == ["Ada", "Bob", "ada 2", "Ada 3", "x" * 100, "x" * 96 + " 2"]
+        assert len({agent.color for agent in room.agents}) == 6
+        change = [
+            {"id": agent.id, **({"name": "Bob"} if agent.name == "Ada" else {})} for agent in room.agents
+        ]
+        changed = (await house.engine.change(ROOMS, room.id, {"agents": change})).agents
+        assert [agent.name for agent in changed] == ["Bob", "Bob 2", *names[2:]]
 
 
 def test_neighbours_in_the_palette_differ_in_hue_and_none_is_red() -> None:

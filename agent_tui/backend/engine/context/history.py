@@ -91,10 +91,10 @@ def model_messages(
     are not part of it, nor is what the agent said in this very turn. ``until`` is where a continued turn
     began: what other agents said since then is left out, what people said since then is not. The agent's own
     words are the assistant's, those of other agents a user's with ``[name]: `` in front (the speaker is found
-    by the id, since two agents may share a name), a person's are as they are. A mark that a model wrote
-    itself in front of its words is removed, so that it appears once. In a parallel room an agent gets what
-    agents said before the round began, otherwise everything; the synthesis gets everything. It does not get
-    what was whispered to another agent.
+    by the id, since names change), a person's are as they are. A mark that a model wrote itself in front of
+    its words is removed, so that it appears once. In a parallel room an agent gets what agents said before
+    the round began, otherwise everything; the synthesis gets everything. It does not get what was whispered
+    to another agent.
     """
     prompt = _prompt(room, agent, turn)
     messages = [ChatMessage("system", prompt)] if prompt else []

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
-from agent_tui.backend.engine.agents import colors, default_agents
+from agent_tui.backend.engine.agents import colors, default_agents, told_apart
 from agent_tui.backend.engine.fields import (
     checked,
     columns,
@@ -52,6 +52,8 @@ def room_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
     provider = new.get("provider_id") or ""
     made = [of_new(AgentInfo, agent) for agent in agents]
     made = [agent | {"provider_id": agent["provider_id"] or provider} for agent in made]
+    names = told_apart([agent["name"] for agent in made])
+    made = [agent | {"name": name} for agent, name in zip(made, names, strict=True)]
     shown = colors([agent["color"] for agent in made])
     return ConversationRow(
         **columns(values | {"name": values["name"] or _default_name(task)}),
@@ -92,6 +94,8 @@ def changed_agents(
         refuse("An agent is named twice", "agents: an id may occur only once.")
     before = [known.get(change.get("id", ""), AgentInfo("", "")) for change in changes]
     wanted = [checked(AgentInfo, change) for change in changes]
+    names = told_apart([agent.get("name", was.name) for was, agent in zip(before, wanted, strict=True)])
+    wanted = [{**agent, "name": name} for agent, name in zip(wanted, names, strict=True)]
     shown = colors([agent.get("color", was.color) for was, agent in zip(before, wanted, strict=True)])
     return tuple(
         _agent(place, agent, shown[place], models, was)
