@@ -257,6 +257,17 @@ async def test_agents_are_changed_added_moved_and_removed_in_one_list() -> None:
         )
 
 
+async def test_an_agent_that_was_added_is_in_sight_in_a_small_terminal() -> None:
+    async with opened((80, 24)) as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        await screen.press("e")
+        screen.app.screen.query_one("#agents").focus()
+        for name in ("Zed", "Yan", "Xia"):
+            await screen.press("a")
+            screen.app.screen.query_one("#name", Line).value = name
+            assert name in await screen.press("enter")
+
+
 async def test_hostile_names_are_harmless_in_the_dialogs() -> None:
     agents = (ev.AgentInfo("a", NASTY, NASTY, NASTY, system_prompt=NASTY, provider_id=NASTY),)
     async with opened((120, 40)) as screen:

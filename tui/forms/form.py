@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from textual.containers import VerticalScroll
+from textual.geometry import Region
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
 from tui.forms.fields import Field, FormPart, wrong
 from tui.screens.dialog import ask_first
@@ -61,6 +62,16 @@ class Form(VerticalScroll, can_focus=False):
         """Run the screen's ``action_save``."""
         event.stop()
         await self.screen.run_action("save")
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Keep the row under the cursor of a list in sight, also one that was just added."""
+        if self.screen.focused is event.option_list:
+            self.call_after_refresh(self._scroll_to_row, event.option_list, event.option_index)
+
+    def _scroll_to_row(self, listed: OptionList, row: int) -> None:
+        x, y, width, _ = listed.content_region
+        shown = Region(x, y + row - listed.scroll_offset.y, width, 1)
+        self.scroll_to_region(shown.translate(self.scroll_offset - self.content_region.offset), animate=False)
 
     # --- what is wrong -----------------------------------------------------------------------------------
 
