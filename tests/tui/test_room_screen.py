@@ -93,7 +93,7 @@ async def test_each_pause_key_pauses_and_resumes(key: str) -> None:
         await screen.press(key)
         await screen.send(ev.RunPaused("r", 1, "pause"))
         await screen.press(key)
-        assert [call for call, _ in screen.link.calls.asked] == ["pause", "resume"]
+        assert [call for call, _ in screen.link.calls.asked if call != "show"] == ["pause", "resume"]
         text = await screen.send(ev.RunStarted("r", "Should we?", resumed=True))
         assert "● live" in text
 

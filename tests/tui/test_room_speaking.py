@@ -329,8 +329,18 @@ async def test_the_queue_is_read_again_when_another_program_changed_it() -> None
         screen.link.calls.room = running().room
         text = await screen.send(ev.QueueChanged("r"))
         assert "queued for the next turn: from elsewhere" in text
+        screen.link.calls.waiting = []
         text = await screen.send(ev.RunCompleted("r", 3))
         assert "from elsewhere" not in text
+
+
+@pytest.mark.parametrize("end", [ev.RunPaused("r", 1, "pause"), ev.RunCompleted("r", 3)])
+async def test_what_turns_cost_that_never_said_it_is_asked_for_when_the_room_stops(end: ev.Event) -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE, start("1", AGENTS[0]), ev.TextAdded("1", "What I say."))
+        screen.link.calls.room = replace(running().room, tokens=40, cost=0.5)
+        await screen.send(ev.TurnEnded("1", "What I say.", 40, interrupted="pause"))
+        assert "$0.50" in await screen.send(end)
 
 
 async def test_a_name_rounds_and_agents_that_another_program_changed_are_shown_at_once() -> None:

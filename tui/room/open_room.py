@@ -70,7 +70,8 @@ class OpenRoom(OpenConversation["RoomsClient"]):
             panes.take()  # the hot path: no header, no line, only the words
             return
         self.following.note(event)
-        if isinstance(event, ev.QueueChanged):
+        if isinstance(event, ev.QueueChanged | ev.RunPaused | ev.RunCompleted):
+            # What a turn cost that was cut or failed is known to the server alone.
             self.host.run("changed", self.read_again(), exclusive=True)
         if not panes.fits:
             async with self._fitting:
@@ -90,7 +91,7 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         self._noted(event)
 
     async def read_again(self) -> None:
-        """Take settings, agents and queue as the server has them: another program may have changed them."""
+        """Take settings, agents, queue and usage as the server has them: other programs may change them."""
         with suppress(AgentTuiError):  # it is read again with the next change
             await self.take(ev.RoomChanged(await (await self.client()).show(self.id)))
             self.host.show_soon()
