@@ -109,7 +109,9 @@ async def test_all_that_run_pause_at_once_and_go_on_together(tmp_path: Path) -> 
     async with listed(tmp_path, *rooms) as seen:
         assert "P pause all" in seen.now
         await seen.press("P")
-        assert "Resume 3 rooms?" in await seen.press("P")
+        text = await seen.press("P")
+        assert "Resume 3 rooms?" in text
+        assert "enter yes · esc no" in text
         await seen.press("n")
         assert ("resume", "r1") not in seen.client.asked
         await seen.press("P", "y")
