@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
@@ -84,6 +85,16 @@ async def test_the_word_paused_comes_only_with_the_event() -> None:
         assert "‖ paused by you" in text
         assert "┄ cut at the pause" in text
         assert "resume – 3 agents go on" in text
+
+
+async def test_a_pane_says_what_its_agent_is_about_until_it_speaks() -> None:
+    agents = (replace(AGENTS[0], system_prompt="You doubt\nwhat [others] say."), *AGENTS[1:])
+    async with opened() as screen:
+        text = await screen.send(loaded(status="running", current_round=1, agents=agents), LIVE)
+        assert "You doubt what [others] say." in text
+        text = await screen.send(start("1", AGENTS[0]), ev.TextAdded("1", "Do they?"))
+        assert "Do they?" in text
+        assert "You doubt" not in text
 
 
 @pytest.mark.parametrize("key", ["p", "space", "ctrl+s"])

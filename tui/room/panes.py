@@ -188,7 +188,7 @@ class RoomPanes(Container):
                 pace = self._paces[agent_id]
                 what = texts.doing(agent, self._state, pace.rate, pace.seconds(now))
                 told = texts.header(agent, what, place.width, pace.tokens)
-                pane.header(agent.name, texts.model(agent), told, agent.color)
+                pane.header(agent.name, texts.model(agent), told, agent.color, agent.system_prompt)
 
     def _summaries(self) -> Sequence[Summary]:
         """Return a line for each agent out of sight; those after the current one first if not all fit."""

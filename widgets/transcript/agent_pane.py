@@ -22,6 +22,7 @@ from widgets.transcript.transcript import Transcript
 
 MIN_NAME_CELLS: Final = 8
 MIN_MODEL_CELLS: Final = 4
+MAX_ABOUT_CHARACTERS: Final = 600
 SEPARATOR: Final = f" {DOT} "
 TINT: Final = 0.16  # of the agent's colour in its band
 FOCUSED_TINT: Final = 0.3
@@ -40,15 +41,18 @@ class AgentPane(Transcript):
     class HeadClicked(Message):
         """Posted when the header was clicked: show the pane alone, or with the others again."""
 
-    _told: tuple[str, str, str, str] = ("", "", "", "")  # name, model, state, colour
+    _told: tuple[str, str, str, str, str] = ("", "", "", "", "")  # name, model, state, colour, about
     _header: tuple[Painter, bool, PaintedLine] | None = None
 
-    def header(self, name: str, model: str, state: str, color: str) -> None:
-        """Set the name and the state ("● 41 tok/s"), in one row. ``color`` may be any text."""
-        told = (inert_line(name), inert_line(model), inert_line(state), color)
+    def header(self, name: str, model: str, state: str, color: str, about: str = "") -> None:
+        """Set the name and the state ("● 41 tok/s"), in one row. ``color`` may be any text. What an agent is
+        ``about`` is shown until it speaks.
+        """
+        told = (inert_line(name), inert_line(model), inert_line(state), color, about)
         if told != self._told:
             self._told = told
             self.canvas.color, self.canvas.who = color, told[0]
+            self.canvas.instead = inert_line(about, MAX_ABOUT_CHARACTERS)
             self._header = None
             self.clock.mark(self)
 

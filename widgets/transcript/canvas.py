@@ -9,10 +9,12 @@ from textual.color import Color
 from textual.geometry import Region
 
 from widgets.color import ground_of, readable
+from widgets.ink import DIM
 from widgets.layout import PaintedLine
 from widgets.painter import Look, Painter
 from widgets.signs import BELOW
 from widgets.units import UnitWords
+from widgets.wrap import wrap
 
 if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
@@ -31,6 +33,7 @@ class Canvas:
         self.color = ""  # the agent's, as the server sent it, made readable
         self.who = ""  # chooses a colour if ``color`` is not one
         self.has_divider = False  # at the right edge
+        self.instead = ""  # shown while there is no message
         self._ground: tuple[Style, Color] | None = None
         self._painted_for: tuple[object, ...] = ()  # what the painter's look was made from
 
@@ -77,6 +80,9 @@ class Canvas:
             lines += span.layout.lines(span.start, span.end - (span is caret), painter)
         if caret is not None:
             lines.append(caret.layout.with_caret(caret.end - 1, painter))
+        if not spans and self.instead:
+            rows = wrap([(self.instead, DIM)], painter.room)
+            lines = [painter.blank, *(painter.line(row, ()) for row in rows)][:room]
         lines = transcript.reader.overlaid(lines, painter)
         lines += [painter.blank] * (room - len(lines))
         if not view.follow and lines:
