@@ -18,7 +18,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[str, Any]:
-    """Return the tables of a file of at most ``most_bytes``; none if it is missing and not required.
+    """Return the tables of a file of at most ``most_bytes``; none if it is missing and not required. A link
+    that leads nowhere is not a missing file: its content was meant.
 
     Raises ``ConfigError`` in one line.
     """
@@ -26,7 +27,8 @@ def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[st
         with path.open("rb") as file:
             data = file.read(most_bytes + 1)
     except OSError as error:
-        if not is_needed and isinstance(error, FileNotFoundError | NotADirectoryError):
+        is_missing = isinstance(error, FileNotFoundError | NotADirectoryError) and not path.is_symlink()
+        if is_missing and not is_needed:
             return {}
         raise ConfigError(f"{path}: cannot be read", error.strerror or str(error)) from error
     return parsed_toml(path, data, most_bytes)

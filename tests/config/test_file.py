@@ -87,6 +87,12 @@ def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
     assert (dict(config.backends), dict(config.providers)) == ({}, {})
 
 
+def test_a_link_that_leads_nowhere_is_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").symlink_to(tmp_path / "gone.toml")
+    with pytest.raises(ConfigError, match=r"config.toml: cannot be read: No such file or directory"):
+        load(tmp_path / "config.toml")
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
