@@ -17,6 +17,7 @@ from agent_tui.model.errors import ConfigError
 PLAIN = "--plain"
 HELP_OPTIONS = ("--help", "-h")
 CONNECTION_OPTIONS = ("--url", "--token", "--backend", "--token-file")
+COMPLETION_OPTIONS = ("--show-completion", "--install-completion")  # of the first help page
 COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # set by a shell that asks for completions
 
 
@@ -128,6 +129,8 @@ def help_page(rest: Sequence[str]) -> str | None:
     if not rest or rest[-1] not in HELP_OPTIONS:
         return None
     page = " ".join(rest[:-1])
+    if page in COMPLETION_OPTIONS:
+        return ""
     return page if len(rest) < 4 and (not page or _is_command(page)) else None
 
 

@@ -23,7 +23,7 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from agent_tui.paths import file_exists
 from tui.cli import output
-from tui.cli.arguments import COMPLETION_VARIABLE
+from tui.cli.arguments import COMPLETION_OPTIONS, COMPLETION_VARIABLE
 from tui.cli.output import PROGRAM
 from tui.request import wants_embedded
 from tui.runtime import DATABASE
@@ -46,7 +46,7 @@ Offered = list[tuple[str, str]]  # words, and what each is
 def asked_for_script(words: Sequence[str]) -> tuple[str, str] | None:
     """Return the option for completion and its shell, if the words are that; raises ``ConfigError``."""
     name, _, shell = words[0].partition("=") if words else ("", "", "")
-    if name not in ("--show-completion", "--install-completion") or len(words) > 2:
+    if name not in COMPLETION_OPTIONS or len(words) > 2:
         return None
     shell = shell or (words[1] if len(words) > 1 else Path(os.environ.get("SHELL", "")).name)
     if shell not in SHELLS:
@@ -64,7 +64,10 @@ def set_up(option: str, shell: str) -> None:
     try:
         _, path = install(shell, PROGRAM, COMPLETION_VARIABLE)
     except (OSError, ValueError, RuntimeError) as error:
-        raise ConfigError("completion cannot be set up", str(error)) from error
+        why = str(error)
+        if isinstance(error, OSError) and error.strerror:
+            why = f"{error.filename}: {error.strerror}"
+        raise ConfigError("completion cannot be set up", why) from error
     output.say(localised(f"{shell} completion is in {path}; it works in the next shell"))
 
 

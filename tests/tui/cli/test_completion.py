@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.programs import Home, own_environ, reap
+from tui.cli.arguments import help_page as asked_page
 from tui.cli.declared import COMMANDS, ROOT
 from tui.cli.pages import help_page
 
@@ -164,3 +165,18 @@ def test_h_is_help_behind_other_words_too(home: Home) -> None:
     assert home.main("rooms", "run", "a-room", "--rounds", "3", "-h").stdout.strip() == page
     assert home.main("ask", "Why?", "-h").stdout.strip() == help_page("ask").strip()
     assert home.run("serve", "--port", "0", "-h").returncode == 0
+
+
+@pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
+def test_help_on_an_option_of_completion_is_the_page_that_names_it(option: str) -> None:
+    assert [asked_page([option, word]) for word in ("--help", "-h")] == ["", ""]
+
+
+def test_completion_that_cannot_be_written_says_the_file_and_why(tmp_path: Path) -> None:
+    (tmp_path / ".bash_completions").touch()
+    environ = {**own_environ(tmp_path), "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    done = Home(tmp_path, environ).main("--install-completion", "bash")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr == f"agent-tui: completion cannot be set up: {tmp_path}/.bash_completions: File exists\n"
+    )
