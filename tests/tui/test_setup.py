@@ -165,6 +165,39 @@ async def test_saving_without_a_test_is_possible_and_says_so(tmp_path: Path) -> 
     assert load(path).providers["local"].base_url == "http://127.0.0.1:9/v1"
 
 
+async def test_a_test_says_for_how_long_it_has_been_running(tmp_path: Path) -> None:
+    async with FakeModelServer() as server, screen(tmp_path / "config.toml") as (pilot, shown, _):
+        server.listing, now = Answer(ending="stall"), 100.0
+        shown.now = lambda: now
+        fill(shown, address=server.url)
+        await pilot.press("enter")
+        await server.until(lambda: server.open == 1)
+        now += 4.2
+        shown.look()
+        assert told(shown) == f"testing {server.url} … 4 s"
+        await pilot.press("escape")
+        shown.look()
+        assert told(shown) == "test stopped"
+
+
+@pytest.mark.parametrize(
+    ("address", "location", "said"),
+    [
+        ("http://[::1", "", "this address cannot be used: an address looks like http://HOST:PORT/v1"),
+        ("", "https://other.example/v1", "Is that the address to use?"),
+    ],
+)
+async def test_what_is_wrong_with_an_address_calls_it_as_the_form_does(
+    tmp_path: Path, address: str, location: str, said: str
+) -> None:
+    async with FakeModelServer() as server, screen(tmp_path / "config.toml") as (pilot, shown, _):
+        server.listing = fails(302, "", Location=location)
+        fill(shown, address=address or server.url)
+        await settled(pilot, "enter")
+        assert said in told(shown)
+        assert "base_url" not in told(shown)
+
+
 async def test_a_test_that_takes_long_is_stopped_by_esc_and_by_what_is_written_meanwhile(
     tmp_path: Path,
 ) -> None:

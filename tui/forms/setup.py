@@ -7,6 +7,7 @@ A configured provider is changed the same way, or removed.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -34,11 +35,13 @@ from tui.screens.dialog import Dialog, ask_first
 from tui.screens.localised import localised
 from tui.screens.words import say, say_count
 from widgets.signs import FAILED
+from widgets.units import elapsed
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
 
 MAX_NAME_CHARACTERS: Final = 60
+LOOK_SECONDS: Final = 1.0  # between two looks at how long a test has been running
 TEST: Final = "test"  # the group of workers that ask a provider
 
 
@@ -75,6 +78,9 @@ class SetupScreen(Dialog[str]):
         self._telling = Static("", id="telling", markup=False)
         self._is_at_once = found is not None
         self._asks_for: WantedProvider | None = None  # of whom was asked last
+        self._testing = ""  # what is said of a test while it runs
+        self._began = 0.0  # when it began, by ``now``
+        self.now: Callable[[], float] = time.monotonic
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="setup"):
@@ -85,6 +91,7 @@ class SetupScreen(Dialog[str]):
 
     def on_mount(self) -> None:
         self._look_for_keyring()
+        self.set_interval(LOOK_SECONDS, self.look)
         if self._is_at_once:
             self._test()
 
@@ -131,7 +138,7 @@ class SetupScreen(Dialog[str]):
     async def _test(self) -> None:
         """Ask the provider for its models, and let the person choose one, or type the name of another."""
         self._asks_for = self._fields.wanted()
-        self._tell(say("setup.testing", address=self._asks_for.address))
+        self._tell_test(say("setup.testing", address=self._asks_for.address))
         try:
             found = await (await self._client()).backend.test_provider(**await self._asked())
         except NotFound as error:  # many gateways have no list
@@ -160,13 +167,23 @@ class SetupScreen(Dialog[str]):
 
     @work(group=TEST, exclusive=True)
     async def _try_model(self, model: str) -> None:
-        self._tell(say("setup.trying", model=model))
+        self._tell_test(say("setup.trying", model=model))
         try:
             found = await (await self._client()).backend.test_provider(**await self._asked(), model=model)
         except AgentTuiError as error:
             self._tell(told(error), is_wrong=True)
         else:
             self._keep(model, "saved.no_tools" if found.has_no_tools else "saved")
+
+    def _tell_test(self, testing: str) -> None:
+        self._tell(testing)
+        self._testing, self._began = testing, self.now()
+
+    def look(self) -> None:
+        """Say for how long a test has been running."""
+        if self._testing:
+            seconds = elapsed(int(self.now() - self._began))
+            self._telling.update(inert_line(f"{self._testing} {seconds}", MAX_COMPLAINT_CHARACTERS))
 
     def _stop_test(self) -> bool:
         """Stop asking a provider, and say so; return whether a test was running."""
@@ -197,7 +214,7 @@ class SetupScreen(Dialog[str]):
         try:
             await asyncio.to_thread(keep, self._config, wanted, model, kept)
         except ConfigError as error:
-            self._tell(str(error), is_wrong=True)
+            self._tell(localised(error), is_wrong=True)
             return
         told = [say(f"setup.{said}", name=wanted.name, path=self._path())]
         if not (model or (kept is not None and kept.model)):
@@ -219,7 +236,7 @@ class SetupScreen(Dialog[str]):
         try:
             await asyncio.to_thread(remove, self._config, kept)
         except ConfigError as error:
-            self._tell(str(error), is_wrong=True)
+            self._tell(localised(error), is_wrong=True)
             return
         self._fields.forget_removed()
         self.app.notify(say("setup.removed", name=kept.name, path=self._path()), markup=False)
@@ -230,6 +247,7 @@ class SetupScreen(Dialog[str]):
         return inert_line(str(self._config))
 
     def _tell(self, text: str | Content, *, is_wrong: bool = False) -> None:
+        self._testing = ""
         words = text if isinstance(text, Content) else inert_line(text, MAX_COMPLAINT_CHARACTERS)
         self._telling.update(Content.assemble(f"{FAILED} " if is_wrong and text else "", words))
         self._telling.set_class(bool(text), "-shown")

@@ -158,5 +158,7 @@ def api_root(kind: str, url: str) -> str:
 
 def unusable(endpoint: ProviderAddress) -> ModelError:
     """Return the error for an invalid base_url; it quotes nothing, since it may contain a password."""
-    where = "base_url" if endpoint.provider_id == TRIED else f"providers.{endpoint.provider_id}.base_url"
-    return ModelError(f"{where} is not a usable address", "it looks like http://HOST:PORT/v1")
+    where, detail = f"providers.{endpoint.provider_id}.base_url", "an address looks like http://HOST:PORT/v1"
+    if endpoint.provider_id == TRIED:
+        return ModelError("this address cannot be used", detail)
+    return ModelError(f"{where} is not a usable address", detail)

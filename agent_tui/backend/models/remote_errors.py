@@ -146,7 +146,7 @@ class Teller:
 
     def elsewhere(self, status: int, address: str) -> ModelError:
         """Return the error for a redirect; a person has to decide where a key is sent."""
-        detail = f"status {status}: to {shown_url(address)}. Is that the base_url to use?"
+        detail = f"status {status}: to {shown_url(address)}. Is that the address to use?"
         return self._make("{url} sends to another address", detail)
 
     def refused_list(self, status: int, body: bytes, retry_after: str) -> ModelError:

@@ -62,7 +62,7 @@ FILTERED = {"code": "content_filter", "message": "hate was found"}
             Answer((), 302, headers={"Location": "https://me:pw@x/v2?key=k"}),
             False,
             "sends to another address",
-            "status 302: to https://x/v2. Is that the base_url",
+            "status 302: to https://x/v2. Is that the address",
         ),
     ],
 )
