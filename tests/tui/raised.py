@@ -116,7 +116,7 @@ MOST_LINES: Final = 3  # a longer text is a script or a page
 LETTERS: Final = 4  # of a text with places: with fewer it would be found everywhere
 GATHERED: Final = ("warnings", "problems", "complaints")  # lists of lines that are said
 GATHERS: Final = (  # functions that return such a list, or a line about a form of an MCP server
-    *("_missing_variables", "_idle_patterns", "_complaint", "bounds", "_amount", "_missing"),
+    *("_missing_variables", "_idle_patterns", "_complaint", "bounds", "_amount", "_missing", "how_it_ended"),
     *("_check_text", "_check_number", "_check_boolean", "_check_choice", "_check_choices"),
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef

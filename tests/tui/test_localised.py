@@ -11,7 +11,7 @@ import pytest
 from agent_tui.audio.check import SoundSurroundings, no_device
 from agent_tui.config.presets import PRESETS
 from agent_tui.model.errors import TOO_MANY_ROUNDS, ConnectFailed, Refused
-from agent_tui.model.events import LinkChanged, ToolAsk
+from agent_tui.model.events import LinkChanged, ToolAsk, TurnNoted
 from agent_tui.model.voice import LinkMoved, SoundChanged
 from agent_tui.state.turn import Turn
 from agent_tui.state.voice import VoiceState
@@ -22,6 +22,7 @@ from tests.tui.one_room import loaded, opened
 from tests.tui.programs import Home, home_at
 from tests.tui.raised import raised
 from tests.widgets.test_meter import OneMeter
+from tui.cli.commands.asking import note_line
 from tui.cli.doctor.checks import lines
 from tui.cli.doctor.servers import found_check
 from tui.found import FoundModels
@@ -89,6 +90,11 @@ RUSSIAN = {
         "Модель называется a.b? Верен ли base_url (часто он кончается на /v1)?"
     ),
     "files: it did not start within 30 s": "files: он не запустился за 30 с",
+    "files: it ended with exit code 4: no such database: "
+    "run its command by hand, or correct mcp.files.command and .args": (
+        "files: завершился с кодом 4: no such database: "
+        "запустите его команду вручную или исправьте mcp.files.command и .args"
+    ),
 }
 
 
@@ -96,6 +102,12 @@ RUSSIAN = {
 def test_why_a_model_or_server_failed_is_said_sentence_by_sentence(text: str, said: str) -> None:
     speak("ru")
     assert localised(text) == said
+
+
+def test_why_an_mcp_server_is_missing_is_said_in_the_language_without_a_screen() -> None:
+    speak("ru")
+    noted = TurnNoted("a1", "server_missing", about="files: it was killed")
+    assert "files: его завершили принудительно" in note_line(noted)
 
 
 NOTHING = ("There is nothing new to summarise", "Ask something first.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agent_tui.backend.tools.programs.child import Child
+from agent_tui.backend.tools.programs.child import Child, how_it_ended
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.backend.voice.last_words import LastWords
 
@@ -133,8 +133,7 @@ class Program(ABC):
                 await self._live(child)
             except ProgramEnded as error:
                 return str(error)
-            code = await child.wait()
-        return f"it ended with exit code {code}"
+            return how_it_ended(await child.wait())
 
 
 class ProgramEnded(Exception):

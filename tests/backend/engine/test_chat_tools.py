@@ -55,7 +55,7 @@ async def test_a_server_that_is_missing_is_told_with_what_helps() -> None:
         told.append(note.about)
 
     assert await offered(box, None, lambda _: True, asyncio.Event(), Timing(), tell) == ()
-    assert told == ["slow: it ended; run its command by hand"]
+    assert told == ["slow: it ended: run its command by hand"]
 
 
 async def test_what_a_call_tells_of_its_progress_and_the_images_it_brings_reach_person_and_model(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.engine.kinds import CHATS
+from agent_tui.backend.tools.programs.keeper import processes
 from agent_tui.config.voice import VoiceAgentConfig, VoiceConfig
 from agent_tui.voice_instructions import SPOKEN
 from tests.backend.voice.voice_backend import BACKEND_TOKEN, claims, until, voice_backend
@@ -273,6 +274,17 @@ async def test_an_agent_that_dies_again_and_again_is_left_alone_until_somebody_c
         await backend.join("crash")
         await until(lambda: len(backend.told()) == 6)
         await backend.until_agent("crash", "failed")
+
+
+async def test_an_agent_whose_end_is_unknown_is_said_to_be_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        await backend.join("den")
+        await backend.until_agent("den", "running")
+        os.kill(processes()[backend.told()[0]["pid"]], signal.SIGKILL)  # who would have told its exit code
+        await until(lambda: len(backend.told()) == 2)
+    assert any(line.endswith(" ended: it was killed") for line in caplog.messages)
 
 
 async def test_an_agent_that_cannot_work_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,7 +138,7 @@ def note_line(noted: ev.TurnNoted) -> str:
         case "servers_wait" if noted.about:
             return waiting_line(noted.about)
         case "server_missing":
-            return say("plain.server_missing", server=inert_line(noted.about))
+            return say("plain.server_missing", server=inert_line(localised(noted.about)))
         case "form_declined":
             return say("turn.server_missing", server=inert_line(noted.about))
         case "file_offered" | "file_saved" | "orphan" | "agent_left" | "not_cancelled":

@@ -511,7 +511,7 @@ async def offered(
         return ()
     for one in tools.servers(names):
         if one.status != "ready":
-            fix = f"; {one.fix}" if one.fix else ""
+            fix = f": {one.fix}" if one.fix else ""
             about = f"{one.name}: {one.problem or 'it is still starting'}{fix}"
             await tell(NotePiece("server_missing", about=about))
     return tuple(spec for spec in asking.result() if is_offered(spec.name))

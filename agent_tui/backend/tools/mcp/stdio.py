@@ -18,7 +18,7 @@ import anyio
 import mcp_types
 from mcp.shared.message import SessionMessage
 
-from agent_tui.backend.tools.programs.child import GRACE_SECONDS, PIPE_BYTES, Child
+from agent_tui.backend.tools.programs.child import GRACE_SECONDS, PIPE_BYTES, Child, how_it_ended
 from agent_tui.backend.tools.programs.environment import passed_environment
 from agent_tui.backend.tools.texts import Spool
 from agent_tui.config.tools import McpConfig
@@ -136,7 +136,7 @@ async def _last_words(child: Child, words: Spool) -> str:
         return "it closed its output"
     said = [line for line in words.text().splitlines() if line.strip()]
     about = f": {inert_line(said[-1], 300)}" if said else ""
-    return f"it ended with exit code {code}{about}"
+    return f"{how_it_ended(code)}{about}"
 
 
 async def _leave(child: Child) -> None:

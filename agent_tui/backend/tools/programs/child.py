@@ -196,3 +196,8 @@ async def _emptied(pipe: asyncio.StreamReader | None) -> None:
     """Read what is still in a pipe: otherwise its end would never come."""
     while pipe is not None and await pipe.read(PIPE_BYTES):
         pass
+
+
+def how_it_ended(code: int | None) -> str:
+    """Return in words what ``Child.wait`` returned."""
+    return "it was killed" if code is None else f"it ended with exit code {code}"

@@ -212,7 +212,7 @@ def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(
         assert len(place.model.requests) == asked
         late.touch()
         _, err = finish(run)
-        assert "MCP server dead: it ended with exit code 4: no such database; run its command by hand" in err
+        assert "MCP server dead: it ended with exit code 4: no such database: run its command by hand" in err
         assert "its tools are missing\n" in err
         assert "MCP server slow:" not in err
         offered = [tool["function"]["name"] for tool in place.model.requests[-1].body["tools"]]
