@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from agent_tui import voice_instructions
 from agent_tui.config.file import config_path
 from agent_tui.config.table import Table, parsed_toml, read_toml
 from agent_tui.config.toml_string import toml_string
@@ -64,11 +65,14 @@ def language_of(text: str) -> str:
     """Return the language of ``text``, from its script: "zh", "ru", else "en".
 
     An ideograph counts as four Latin letters, a Cyrillic letter as three, so that a few foreign names do not
-    change the language of a text. Japanese and Korean do not count as Chinese.
+    change the language of a text. Japanese and Korean do not count as Chinese. A text without letters, such
+    as a sum, is in the language of this process.
     """
     read = text[:2000]
     han, cyrillic = 4 * len(_HAN.findall(read)), 3 * len(_CYRILLIC.findall(read))
     latin = len(_LATIN.findall(read))
+    if not (han or cyrillic or latin):
+        return voice_instructions.language_of(voice_instructions.own_locale())
     han = 0 if _KANA.search(read) else han
     if max(han, cyrillic) < max(latin, 1):
         return "en"

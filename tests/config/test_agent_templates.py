@@ -59,6 +59,14 @@ def test_every_prompt_is_written_in_its_language(language: str, script: str) -> 
         assert language_of(template.in_language(language)[1]) == language
 
 
+@pytest.mark.parametrize(("locale", "language"), [("zh_CN.UTF-8", "zh"), ("ru_RU.UTF-8", "ru"), ("C", "en")])
+def test_a_text_without_letters_is_in_the_language_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, locale: str, language: str
+) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+    assert [language_of(text) for text in ("17*23", "", "ok", "你好")] == [language, language, "en", "zh"]
+
+
 def test_names_differ_in_every_language() -> None:
     for language in LANGUAGES:
         assert len({template.in_language(language)[0] for template in templates(NOBODY)}) == 14

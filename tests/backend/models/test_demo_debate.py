@@ -233,6 +233,10 @@ def test_markdown_in_a_task_is_quoted_as_plain_words() -> None:
     assert line == "Title with 'code' / ‹b›tags‹/b›"
 
 
+def test_a_sum_in_a_task_keeps_its_sign() -> None:
+    assert safe_line("What is *really* 17*23?", 120) == "What is really 17 × 23?"
+
+
 def test_chinese_words_have_chinese_signs_and_no_space_follows_them() -> None:
     package = files("agent_tui")
     shipped = [*(package / "backend/models/demo/zh").iterdir(), package / "backend/engine/agents.toml"]

@@ -34,7 +34,6 @@ MAX_NAMED_CHARACTERS = 120
 MAX_RESULT_CHARACTERS = 300  # of a sum, written in a sentence
 
 _FENCES = re.compile("`{3,}")
-_TIMES = re.compile(r"(?<=\d)\s*\*\s*(?=\d)")
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
@@ -117,7 +116,7 @@ class _Chat:
             return self._all_tools()
         if is_hello(task) or not task.strip():
             return f"{self.say('hello' if task.strip() else 'cannot_empty')}\n\n{self._examples()}"
-        quote = safe_line(_TIMES.sub(" × ", task), MAX_QUOTE_CHARACTERS)
+        quote = safe_line(task, MAX_QUOTE_CHARACTERS)
         said = random.Random(self._salt).choice(self._texts["cannot"]).format(quote=quote)
         return "\n\n".join([said, self.say("connect"), self._examples()])
 

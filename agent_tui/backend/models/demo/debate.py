@@ -28,6 +28,7 @@ GAP = "\n\n"
 # Signs that would turn into emphasis, code, tables, links or tags in a quotation.
 _ACTIVE = str.maketrans({"`": "'", "*": "", "|": "/", "<": "‹", ">": "›", "\\": "/", "~": "-"})
 _PREFIX = re.compile(r"\[(.{1,80}?)\]: ")
+_TIMES = re.compile(r"(?<=\d)\s*\*\s*(?=\d)")
 _SLOT = re.compile(r"\{([a-z]+)\}")
 
 
@@ -87,8 +88,10 @@ def filled(text: str, slots: Mapping[str, str]) -> str:
 
 
 def safe_line(text: str, limit: int) -> str:
-    """Return ``text`` as one safe line of at most ``limit`` characters without Markdown."""
-    line = inert_line(text[: limit * 4 + 64].translate(_ACTIVE), limit)
+    """Return ``text`` as one safe line of at most ``limit`` characters without Markdown; a sum keeps its
+    sign.
+    """
+    line = inert_line(_TIMES.sub(" × ", text[: limit * 4 + 64]).translate(_ACTIVE), limit)
     return re.sub(r"^(?:[#>+-]+\s+|\d+[.)]\s+|=+)+", "", line).strip()
 
 
