@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -91,7 +92,12 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
         (say("export.left_out"), _left_out(messages)),
     ]
     facts = [(label, text) for label, text in found if text]
-    return Document(conversation.title or conversation.id, facts, joined(messages))
+    return Document(conversation.title or conversation.id, facts, [_named(one) for one in joined(messages)])
+
+
+def _named(message: Message) -> Message:
+    """Return a message whose speaker, in a chat its model, has the name that screens show."""
+    return replace(message, sender_name=model_name(message.sender_name, provider_id=message.sender_name))
 
 
 def _left_out(messages: Sequence[Message]) -> str:

@@ -101,6 +101,14 @@ def test_an_export_in_chinese_has_chinese_signs_and_a_page_says_its_language() -
     assert '<html lang="en">' in rendered(document, "html")
 
 
+def test_a_chat_with_the_demo_names_it_as_screens_do() -> None:
+    talk = [message(0, role="user", sender_name=""), message(1, sender_name="demo")]
+    speak("zh-CN")
+    text = rendered(of_conversation(CHAT, talk), "md")
+    assert "### 演示模型\n" in text
+    assert "### demo" not in text
+
+
 def test_a_denied_call_is_told_once_in_the_language() -> None:
     error = json.dumps({"success": False, "error": "denied by the user: 先别写"})
     call = Step("1", type="tool_call", name="9", arguments="{}", status="denied")
