@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from tests.tui.whole_app import opened_app
 from tui.keys.actions import NUMBERED
 from tui.keys.keymap import catalogue
+from tui.screens.dialog import QuitScreen
 from tui.screens.help import HelpScreen, Row, Section, filtered, help_text
 
 SECTIONS = [
@@ -55,6 +56,33 @@ async def test_a_line_of_a_form_is_not_said_to_send_to_complete_or_to_quit(tmp_p
         assert "New line" in text
         never = ("Send", "Insert the marked entry", "Close the list", "Quit from an empty line")
         assert [words for words in never if words in text] == []
+
+
+async def test_a_key_of_another_part_of_a_form_is_said_not_to_work_in_this_field(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        await seen.press("e")
+        assert "Add an agent – not in this field" in await seen.press("f1")
+        await seen.press("escape")
+        seen.app.screen.query_one("#agents").focus()
+        assert "Add an agent – not in this field" not in await seen.press("f1")
+        assert "Add an agent" in await seen.text()
+
+
+async def test_the_question_before_quitting_does_not_say_that_its_key_to_stay_quits(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        seen.app.push_screen(QuitScreen())
+        await seen.text()
+        text = await seen.press("question_mark")
+        assert "esc, q, ctrl+q  Stay" in text
+        assert text.count("ctrl+q") == 1
+
+
+async def test_more_of_a_form_is_offered_once(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        await seen.press("f12")
+        assert "tools – not now" not in await seen.press("f1")
+        await seen.press("escape", "ctrl+o")
+        assert "tools – not now" in await seen.press("f1")
 
 
 async def test_keys_of_the_users_own_are_the_ones_that_are_shown(tmp_path: Path) -> None:

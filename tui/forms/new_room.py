@@ -86,9 +86,11 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
     def _is_short(self) -> bool:
         return self._about.parent is not None
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer more fields only once."""
+        return action != "unfold" or self._is_short
+
     async def action_unfold(self) -> None:
-        if not self._is_short:
-            return
         await self._about.remove()
         beside = {"agents": (self._agents, ModelFields(self._link)), "tools": (self._tools,)}
         sections = in_sections(lambda name: [self._field(SETTINGS[name])], beside)

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.chat.screen import ChatScreen
+from tui.forms.fields import FormPart
 from tui.home.screen import HomeScreen
 from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Keymap, KeymapEntry, catalogue, shared
 from tui.keys.names import shown_all
@@ -70,9 +71,10 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
     found: dict[tuple[str, str], Offer] = {}
     nodes = _nodes(screen)
     beside = next((scope for scope in BESIDE_ROOMS if scope in nodes), "")
+    own = {key for entry in catalogue() if nodes.get(entry.scope) is screen for key in keymap.keys[entry.id]}
     for entry in catalogue():
         node = nodes.get(beside if beside and entry.id in shared(beside) else entry.scope)
-        if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen)):
+        if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen, own)):
             continue
         if isinstance(node, Composer) and not _writes(entry.id, node, nodes):
             continue
@@ -99,14 +101,23 @@ def sections(screen: Screen[object], keymap: Keymap) -> list[Section]:
     found = _numbered_as_one(offers(screen, keymap))
     for offer in sorted(found, key=lambda offer: offer.ids[0].startswith(OF_ALL_LISTS)):
         keys = shown_all(offer.keys, ascii_only=is_ascii(screen)) or say("help.no_key")
-        groups.setdefault(offer.group, []).append(Row(keys, offer.description, offer.reason))
+        reason = offer.reason or _elsewhere(offer)
+        groups.setdefault(offer.group, []).append(Row(keys, offer.description, reason))
     order = sorted(groups, key=lambda group: GROUPS.index(group) if group in GROUPS else -1)
     return [Section(say(f"help.group.{group}"), tuple(groups[group])) for group in order]
 
 
-def _goes_on(entry: KeymapEntry, screen: Screen[object]) -> bool:
-    """Whether an action of the program can be done while a dialog is open."""
-    return entry.is_priority or (entry.id == "app.help" and isinstance(screen, Dialog))
+def _goes_on(entry: KeymapEntry, screen: Screen[object], own: set[str]) -> bool:
+    """Whether an action of the program can be done while a dialog is open that has ``own`` keys."""
+    if entry.is_priority:
+        return own.isdisjoint(entry.keys)  # the question before quitting takes the key as its answer
+    return entry.id == "app.help" and isinstance(screen, Dialog)
+
+
+def _elsewhere(offer: Offer) -> str:
+    """Return why its keys are typed as text: they belong to another field. The palette can reach it."""
+    is_away = isinstance(offer.node, FormPart) and not offer.node.has_focus_within
+    return say("help.why.another_field") if is_away else ""
 
 
 def _numbered_as_one(found: list[Offer]) -> list[Offer]:
