@@ -365,20 +365,23 @@ async def test_an_answer_that_comes_in_when_the_search_is_left_is_of_no_use(tmp_
         assert isinstance(seen.app.screen, ConversationsScreen)
 
 
-async def test_what_is_wrapped_stands_below_its_own_beginning_and_a_title_in_one_row(tmp_path: Path) -> None:
+async def test_a_hit_has_one_row_for_its_title_and_one_for_its_words_whatever_their_length(
+    tmp_path: Path,
+) -> None:
     hits = [
         Hit("c1", "Chat 1", "", "", "\x02Plan\x03 of it", ""),
-        Hit("c1", "Chat 1", "m", "user", "words " * 20, "2026-11-20T11:00:00+00:00"),
+        Hit("c1", "Chat 1 " * 8, "m", "user", "words " * 20, "2026-11-20T11:00:00+00:00"),
+        Hit("c1", "Chat 1", "m", "user", "words", ""),
     ]
     async with fake_list(tmp_path, chat(1), size=(50, 20), hits=hits) as seen:
         await seen.press("s", "x")
-        rows = (await seen.until("2 found", "words words")).splitlines()
+        rows = (await seen.until("3 found", "words words")).splitlines()
         first = next(number for number, row in enumerate(rows) if "Plan of it" in row)
         margin = rows[first].index("Plan")
-        assert rows[first + 1].index("Chat 1 · you") == margin
-        wrapped = [row for row in rows[first + 2 :] if "words" in row]
-        assert len(wrapped) > 1
-        assert all(row.index("words") == margin + 2 for row in wrapped)
+        listed = [row[margin:].rstrip() for row in rows[first : first + 5]]
+        assert [row.split()[0] for row in listed] == ["Plan", "Chat", "words", "Chat", "words"]
+        assert [row.startswith("  ") for row in listed] == [False, False, True, False, True]
+        assert [row.endswith("…") for row in listed] == [False, True, True, False, False]
 
 
 def test_a_snippet_keeps_its_spaces_and_survives_marks_that_are_not_closed() -> None:

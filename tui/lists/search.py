@@ -76,7 +76,9 @@ class SearchScreen(Dialog["Hit | None"]):
         self._part.show([self._row(hit) for hit in hits], 0 if hits else None)
 
     def _row(self, hit: Hit) -> RenderableType:
-        """Return a hit as it is listed: place, speaker and time; below them the words that were found."""
+        """Return a hit as it is listed: place, speaker and time; below them what was found. Each is in
+        one row that is cut where it is too long.
+        """
         who = {"user": "search.you", "assistant": "search.answer"}.get(hit.role)
         facts = [say("search.room")] if hit.kind == "room" else []
         facts += [say(who)] if who else []
@@ -84,9 +86,9 @@ class SearchScreen(Dialog["Hit | None"]):
         about = " · ".join(["", *facts])
         found = snippet_of(hit.snippet)
         if not hit.message_id:
-            return Text.assemble(Text.assemble(*found, style="bold"), about)
+            return _one_row(Text.assemble(*found, style="bold"), about)
         title = inert_line(hit.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
-        return Group(Text.assemble((title, "bold"), about), Padding(Text.assemble(*found), (0, 0, 0, INDENT)))
+        return Group(_one_row((title, "bold"), about), Padding(_one_row(*found), (0, 0, 0, INDENT)))
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
         """Close with the hit that was taken, unless others are being searched."""
@@ -95,6 +97,10 @@ class SearchScreen(Dialog["Hit | None"]):
 
     def action_move(self, step: int) -> None:
         self._part.move(step)
+
+
+def _one_row(*pieces: str | Text | tuple[str, str]) -> Text:
+    return Text.assemble(*pieces, no_wrap=True, overflow="ellipsis")
 
 
 def snippet_of(text: str) -> list[str | tuple[str, str]]:
