@@ -68,6 +68,7 @@ class AgentTuiApp(KeysInOrder[int]):
     """
 
     TITLE = "agent-tui"
+    SUSPENDED_SCREEN_CLASS = "-screen-suspended"
     CSS = """
     Screen { background: $background; color: $foreground; }
     #starting { padding: 1 2; }

@@ -16,6 +16,7 @@ from tests.tui.chat_views import asks, in_a_chat, talk
 from tests.tui.debate import first_round, second_round
 from tests.tui.watched import Watched
 from tests.tui.whole_app import opened_app
+from tui.screens.dialog import QuestionScreen
 from tui.screens.words import ENGLISH
 
 LONG = "the server said so, at some length: " + "and again, " * 12
@@ -95,3 +96,11 @@ async def test_in_a_list_the_cursor_is_not_covered(tmp_path: Path) -> None:
     async with in_a_chat(tmp_path, *talk()) as seen:
         await seen.press("f3")
         assert not [row for row in await told(seen) if row.startswith((" ▸", "▸"))]
+
+
+async def test_what_was_told_before_a_dialog_opens_is_shown_once(tmp_path: Path) -> None:
+    async with in_a_chat(tmp_path, *talk()) as seen:
+        await told(seen, "copied 12 characters")
+        seen.app.push_screen(QuestionScreen("Sure?"))
+        assert (await seen.until("Sure?")).count("copied 12 characters") == 1
+        assert (await seen.press("escape")).count("copied 12 characters") == 1
