@@ -185,6 +185,10 @@ async def test_a_command_of_rooms_and_chats_is_no_task_and_no_question(tmp_path:
             assert words in await seen.press("enter")
             await seen.press("escape", "escape")
         await seen.key(key)
+        await seen.write("/pause")
+        assert "/pause does nothing here" in await seen.press("enter")
+        assert "› /pause" in seen.now
+        await seen.press("ctrl+c")
         await seen.write("/rooms")
         await seen.press("enter")
         await seen.at(RoomsScreen)

@@ -37,7 +37,7 @@ from tui.live.key_hints import hints_of, key_of
 from tui.live.texts import model_name
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.localised import localised
-from tui.screens.words import say
+from tui.screens.words import list_of, say
 from widgets.painter import cropped
 from widgets.status_line import Part, StatusLine
 
@@ -291,6 +291,9 @@ class HomeScreen(Screen[None]):
         if command is not None and (action := COMMANDS.get(meant(command[0]))):
             self._ask.sent(event.text)
             await self.run_action(action)
+        elif command is not None:
+            known = list_of(f"/{name}" for name in COMMANDS)
+            self.app.notify(say("home.command.unknown", name=command[0], known=known), markup=False)
         elif event.becomes == "room":
             self._start(event.text)
         else:

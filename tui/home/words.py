@@ -16,6 +16,7 @@ HOME: Final[dict[str, str]] = {
     "home.hint.start.chat": "start a chat",
     "home.hint.turn.room": "make it a chat",
     "home.hint.turn.chat": "make it a room",
+    "home.command.unknown": "/{name} does nothing here – these do: {known}",
     "home.starting": "Starting the room…",
     "home.continue": "Continue",
     "home.try": "Try",
