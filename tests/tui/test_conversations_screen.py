@@ -392,6 +392,12 @@ def test_a_snippet_keeps_its_spaces_and_survives_marks_that_are_not_closed() -> 
     assert snippet_of("") == [""]
 
 
+def test_the_first_match_of_a_snippet_is_near_its_beginning() -> None:
+    lead, match, _ = snippet_of("long ago " * 9 + "\x02b\x03 c")
+    assert match == ("b", "bold underline")
+    assert lead == "…" + ("long ago " * 9)[-30:]
+
+
 async def test_what_the_server_lacks_is_not_offered_and_says_why(tmp_path: Path) -> None:
     async with fake_list(tmp_path, chat(1), chat(2), lacks={"change": "…", "create": "…"}) as seen:
         hints = (await seen.text()).splitlines()[-1]

@@ -30,6 +30,7 @@ MOST: Final = 50  # hits that are requested
 INDENT: Final = 2  # cells before the words that were found
 MAX_TITLE_CHARACTERS: Final = 60
 MAX_SNIPPET_CHARACTERS: Final = 600
+MAX_LEAD_CHARACTERS: Final = 30  # before the first match, which should be in sight
 BEGIN, END = "\x02", "\x03"  # around each match of a snippet
 
 
@@ -104,9 +105,12 @@ def _one_row(*pieces: str | Text | tuple[str, str]) -> Text:
 
 
 def snippet_of(text: str) -> list[str | tuple[str, str]]:
-    """Return the words around a match, without Markdown signs, with the matches marked."""
+    """Return the words around a match, without Markdown signs, with the matches marked: the first is near."""
     pieces: list[str | tuple[str, str]] = []
-    for number, part in enumerate(without_markdown(text[:MAX_SNIPPET_CHARACTERS]).split(BEGIN)):
+    lead, *others = without_markdown(text[:MAX_SNIPPET_CHARACTERS]).split(BEGIN)
+    if others and len(lead) > MAX_LEAD_CHARACTERS:
+        lead = f"…{lead[-MAX_LEAD_CHARACTERS:]}"
+    for number, part in enumerate([lead, *others]):
         found, mark, rest = part.partition(END) if number else ("", "", part)
         if mark:
             pieces.append((_harmless(found), "bold underline"))
