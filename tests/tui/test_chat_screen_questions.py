@@ -13,6 +13,8 @@ from agent_tui.model.errors import AgentBusy, ConnectFailed, Refused, StreamLost
 from tests.state.chat_events import call, loaded, message, started, words
 from tests.tui.one_chat import LIVE, Chat, opened, said
 from tui.chat.queue import ChatQueueScreen
+from tui.keys.actions import offers
+from tui.keys.keymap import resolve
 from tui.live.waiting import WaitingList
 
 WHOLE = (ev.TurnEnded("a9", "", 1, seconds=1.0), ev.TurnDone("a9", "a9"))
@@ -268,13 +270,22 @@ async def test_a_question_is_answered_again() -> None:
         assert [(q.again, q.content) for q in chat.link.questions] == [("q1", "")]
 
 
+async def test_folding_is_not_offered_where_there_is_no_step() -> None:
+    async with opened(*said(1, "First?", "One."), size=(200, 60)) as chat:
+        text = await chat.press("tab")
+        assert "i write" in text
+        assert "fold" not in text
+        found = {offer.ids[0]: offer.reason for offer in offers(chat.app.screen, resolve({}))}
+        assert found["chat.fold"] == found["chat.fold_all"] == "no tool or thought in view"
+
+
 async def test_nothing_is_asked_again_while_an_answer_comes() -> None:
     async with opened(*said(1, "First?", "One."), size=(200, 30)) as chat:
-        assert {"r retry", "space fold"} <= _hints(await chat.press("tab"))
+        assert {"r retry", "i write"} <= _hints(await chat.press("tab"))
         assert "e edit & resend" in _hints(await chat.press("shift+up"))
         other = message("q2", "x", parent_id="a1", versions=("q2", "q3"))
         text = await chat.send(ev.MessageStored(other), started("a2", "q2"))
-        assert _hints(text) >= {"esc stop", "space fold"}
+        assert _hints(text) >= {"esc stop", "i write"}
         assert not {"r retry", "e edit & resend", "[ versions"} & _hints(await chat.later())
         await chat.press("r", "e", "left_square_bracket")
         assert questions(chat) == []

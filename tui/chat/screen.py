@@ -156,6 +156,10 @@ class ChatScreen(LiveScreen):
         return self._lines.is_pending or waits or state.link.status == "waiting"
 
     @property
+    def has_step(self) -> bool:
+        return bool(self._transcript.folds.step_at_reader())
+
+    @property
     def _shown(self) -> texts.ChatShown:
         transcript, composer, asking = self._transcript, self.composer, self._asking
         return texts.ChatShown(
@@ -166,6 +170,7 @@ class ChatScreen(LiveScreen):
             looking=self._find_bar.looking,
             is_following=transcript.follow,
             has_selection=transcript.reader.has_selection,
+            has_step=self.has_step,
             is_editing=composer.is_editing,
             is_sending=asking.is_sending,
             is_stopping=asking.is_stopping,

@@ -48,6 +48,7 @@ class ChatShown:
     looking: Looking = ""
     is_following: bool = True
     has_selection: bool = False
+    has_step: bool = False
     is_editing: bool = False
     is_sending: bool = False
     is_stopping: bool = False
@@ -161,9 +162,9 @@ def _reading_hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
         (not shown.is_following, "end", "hint.newest", 1),
         ("edit" in acts, "e", "hint.edit", 3),
         ("version" in acts, "[", "hint.versions", 3),
-        (has_turns, "space", "hint.fold", 4),
-        (has_turns, "F", "hint.fold_all", 6),
-        (has_turns, "o", "hint.open_all", 6),
+        (shown.has_step, "space", "hint.fold", 4),
+        (shown.has_step, "F", "hint.fold_all", 6),
+        (shown.has_step, "o", "hint.open_all", 6),
         (has_turns and "again" in acts - shown.can, "r", "hint.retry", 7),
         (has_turns, "y", "hint.copy", 7),
         (True, "i", "hint.say", 2),

@@ -209,8 +209,8 @@ def _why_not(binding_id: str, node: DOMNode) -> str:
             can, why = isinstance(node, FindBar) and node.asks == "find", "bar_closed"
         case "form.pick" | "form.next" | "form.previous" | "form.mark":
             can, why = node.screen is not None and node.screen.focused is node, "another_field"
-        case "room.fold" | "room.fold_all":
-            can, why = isinstance(node, RoomScreen) and node.has_step, "no_step"
+        case "room.fold" | "room.fold_all" | "chat.fold" | "chat.fold_all" | "chat.fold_thoughts":
+            can, why = isinstance(node, RoomScreen | ChatScreen) and node.has_step, "no_step"
         case "room.answer" | "chat.answer":
             can, why = isinstance(node, RoomScreen | ChatScreen) and node.state.asking, "nothing_asks"
         case "ask.once" | "ask.conversation" | "ask.always" | "ask.deny" | "ask.whole":
