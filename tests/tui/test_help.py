@@ -113,6 +113,16 @@ async def test_it_closes_with_the_keys_it_names(tmp_path: Path, key: str) -> Non
         assert not isinstance(seen.app.screen, HelpScreen)
 
 
+async def test_it_does_not_grow_when_its_rows_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened_app(tmp_path, size=(80, 24)) as seen:
+        await seen.press("question_mark")
+        complete = seen.app.screen.query_one("#help").region
+        await seen.press("escape")
+        monkeypatch.setattr(HelpScreen, "on_resize", lambda self: None)  # as before its first frame
+        await seen.press("question_mark")
+        assert seen.app.screen.query_one("#help").region == complete
+
+
 async def test_a_small_screen_scrolls_to_the_last_row(tmp_path: Path) -> None:
     async with opened_app(tmp_path, size=(80, 24)) as seen:
         text = await seen.press("question_mark")

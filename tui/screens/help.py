@@ -87,6 +87,11 @@ class HelpScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one(Hints).tell()
+        self.query_one("#help-keys").styles.height = self._most_rows  # until its rows are known
+
+    @property
+    def _most_rows(self) -> int:
+        return max(1, self.app.size.height * MOST_PER_CENT // 100 - CHROME_ROWS)
 
     def on_resize(self, event: Resize) -> None:
         self.call_after_refresh(self._show)
@@ -100,8 +105,7 @@ class HelpScreen(ModalScreen[None]):
         rows = help_text([section for section in kept if section.rows], width)
         self.query_one("#help-rows", Static).update(rows or Content.styled(say("find.none"), MUTED))
         if not needle:  # while something is typed the dialog keeps its size
-            most = max(1, self.size.height * MOST_PER_CENT // 100 - CHROME_ROWS)
-            self.query_one("#help-keys").styles.height = min(most, rows.plain.count("\n") + 1)
+            self.query_one("#help-keys").styles.height = min(self._most_rows, rows.plain.count("\n") + 1)
 
     def action_scroll(self, rows: int) -> None:
         self.query_one("#help-keys").scroll_relative(y=rows, animate=False)
