@@ -61,6 +61,15 @@ async def test_esc_while_a_room_is_made_makes_no_second_one(tmp_path: Path) -> N
         assert len(seen.client.made) == 1
 
 
+async def test_only_the_dialog_in_front_has_a_line_above_it(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(80, 24)) as seen:
+        text = await seen.press("e", "x", "escape")
+        assert "Room settings" in text
+        assert "Discard changes?" in text
+        assert sum("▔" in row for row in text.splitlines()) == 1
+        assert sum("▔" in row for row in (await seen.press("n")).splitlines()) == 1
+
+
 @pytest.mark.parametrize("keys", [["D"], ["f12"], ["i", *"/help", "enter"]], ids=lambda keys: keys[-1])
 async def test_what_fills_the_terminal_hides_the_room_below_in_the_terminals_own_colours(
     tmp_path: Path, keys: Sequence[str]
