@@ -54,6 +54,20 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
 
 
+async def test_a_click_on_the_signs_of_a_choice_turns_it(tmp_path: Path) -> None:
+    async with opened((120, 40)) as seen:
+        await seen.send(loaded(status="running"), LIVE)
+        await seen.press("e")
+        choice = seen.app.screen.query_one("#on_error", Choice)
+        values = [choice.value]
+        for column in (len(choice.label) + 3, 5, 0):
+            await seen.pilot.click(choice, offset=(column, 0))
+            await seen.text()
+            values.append(choice.value)
+        assert values[1] == values[2] != values[0]
+        assert values[3] == values[0]
+
+
 def form_of(screen: Screen[Any]) -> Form:
     return screen.query_one(Form)
 

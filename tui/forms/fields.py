@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -124,6 +125,12 @@ class Choice(Static, can_focus=True):
         self.value = self._options[(at + step) % len(self._options)][0]
         self._tell()
         self.post_message(self.Changed(self))
+
+    def on_click(self, event: events.Click) -> None:
+        """Turn to where the clicked sign, ‹ or ›, points; each has the cell beside it, too."""
+        end = cell_len(self.label) + 2
+        if event.x < 2 or end <= event.x < end + 2:
+            self.action_turn(1 if event.x >= 2 else -1)
 
     def choose(self, value: str) -> None:
         """Choose an option without posting ``Changed``."""
