@@ -211,8 +211,12 @@ def _why_not(binding_id: str, node: DOMNode) -> str:
             can, why = node.screen is not None and node.screen.focused is node, "another_field"
         case "room.fold" | "room.fold_all" | "chat.fold" | "chat.fold_all" | "chat.fold_thoughts":
             can, why = isinstance(node, RoomScreen | ChatScreen) and node.has_step, "no_step"
+        case "voice.fold" | "voice.fold_all":
+            can, why = isinstance(node, VoiceScreen) and node.has_step, "no_step"
         case "room.answer" | "chat.answer":
             can, why = isinstance(node, RoomScreen | ChatScreen) and node.state.asking, "nothing_asks"
+        case "voice.answer":
+            can, why = isinstance(node, VoiceScreen) and node.is_asked, "nothing_asks"
         case "ask.once" | "ask.conversation" | "ask.always" | "ask.deny" | "ask.whole":
             can, why = node.has_class("-open"), "nothing_asks"
         case "home.open" | "home.rows" | "home.up" | "home.down":

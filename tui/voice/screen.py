@@ -140,6 +140,16 @@ class VoiceScreen(LiveScreen):
             self._approvals.ask()
             self._show_soon()
 
+    # --- what can be done now --------------------------------------------------------------------------
+
+    @property
+    def has_step(self) -> bool:
+        return bool(self._transcript.folds.step_at_reader())
+
+    @property
+    def is_asked(self) -> bool:
+        return self._approvals.spot is not None
+
     # --- what the lines say ----------------------------------------------------------------------------
 
     def _show_lines(self) -> bool:

@@ -18,6 +18,8 @@ from tests.state.chat_events import loaded, started
 from tests.state.voice_talk import JOINED, turn
 from tests.tui.voice.one_voice import Voice, opened
 from tui.cli import exits
+from tui.keys.actions import offers
+from tui.keys.keymap import resolve
 from tui.live.ask_bar import GUARD_SECONDS
 from tui.voice.asks import call_id
 from tui.voice.request import VoiceRequest
@@ -393,6 +395,13 @@ async def test_steps_fold_and_unfold() -> None:
         assert "two rooms of mine" not in seen.now
         assert "two rooms of mine" in await seen.press("F")
         assert "two rooms of mine" not in await seen.press("F")
+
+
+async def test_the_help_says_that_there_is_nothing_to_fold_and_nothing_to_answer() -> None:
+    async with opened(*THERE, *turn(1, "Rooms?", "Two.")) as seen:
+        found = {offer.ids[0]: offer.reason for offer in offers(seen.app.screen, resolve({}))}
+        assert found["voice.fold"] == found["voice.fold_all"] == "no tool or thought in view"
+        assert found["voice.answer"] == "nothing needs approval"
 
 
 async def test_hostile_words_are_inert_everywhere() -> None:
