@@ -63,7 +63,6 @@ class HelpScreen(ModalScreen[None]):
     """Shows keys and what they do; typing filters the rows."""
 
     CSS_PATH = "dialog.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-small"), (90, "-large")]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark", "dismiss", "Close", id="help.close", priority=True),
         Binding("up", "scroll(-1)", "Up", id="help.up", show=False),
