@@ -424,7 +424,6 @@ def _called(node: ast.AST) -> str:
 
 
 @cache
-@cache
 def raised() -> list[str]:
     """Return every text that errors and ``localised`` have, in order."""
     unique: dict[tuple[str, ...], str] = {}
