@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.store import sqlite
 from tests.backend.in_process import Backend, backend
 from tests.backend.talk import WORDS
 from tests.fakes.scripted_model import ScriptedModel
+
+AS_SHIPPED = sqlite.SYNCHRONOUS
+sqlite.SYNCHRONOUS = "OFF"  # what tests store may be lost with the machine: waiting for the disk is a tenth
 
 
 @pytest.fixture

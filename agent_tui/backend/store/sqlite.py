@@ -43,6 +43,7 @@ from agent_tui.backend.store import schema
 from agent_tui.model.errors import StoreError, StoreFull
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+SYNCHRONOUS = "FULL"  # a commit is on the disk before it is acknowledged
 # Free space: for the copy, for every page again in the write-ahead log, for some growth.
 SPACE_PER_BYTE = 3
 # Errors of reading and writing; a StoreError is ours: the request contradicts what is stored.
@@ -264,7 +265,7 @@ def _engine(file: Path, begin: str, busy_seconds: float, connections: int) -> En
         # We begin transactions ourselves, below: the module begins them too late for reading.
         connection.isolation_level = None
         with closing(connection.cursor()) as cursor:
-            cursor.execute("PRAGMA synchronous = FULL")
+            cursor.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             cursor.execute("PRAGMA foreign_keys = ON")
 
     @event.listens_for(engine, "begin")

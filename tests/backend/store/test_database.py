@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.store import reads, schema
+from agent_tui.backend.store import reads, schema, sqlite
 from agent_tui.backend.store.sqlite import database_file
 from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreError
+from tests.backend.conftest import AS_SHIPPED
 
 NOBODY = 65534
 
@@ -155,7 +156,10 @@ def test_a_url_names_a_file() -> None:
     assert database_file("sqlite:///rooms.db") == Path("rooms.db")
 
 
-async def test_every_commit_reaches_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+async def test_every_commit_reaches_the_disk_before_it_is_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "SYNCHRONOUS", AS_SHIPPED)
     store = FileStore(tmp_path / "rooms.db")
     settings = {}
     for name in ("journal_mode", "synchronous", "foreign_keys"):
