@@ -421,7 +421,10 @@ def failure(said: str) -> str:
     if found is None:
         return shown or "The agent did not say what failed."
     again = " It is tried again." if shown.endswith("recoverable=True") else ""
-    return f"{_FAILED_PARTS.get(found[1], 'The agent')} failed: {found[3].rstrip('.')}.{again}"
+    why = (
+        found[3].removeprefix("API Error: ").rstrip(".")
+    )  # our chats say so of every failure (protocols.md §2)
+    return f"{_FAILED_PARTS.get(found[1], 'The agent')} failed: {why}.{again}"
 
 
 def spoken_words(message: pb.DebugMessage) -> Iterator[VoiceEvent]:

@@ -123,6 +123,13 @@ def test_words_heard_replace_each_other_until_they_are_final_and_then_begin_anew
     assert final == WordsHeard("heard-0", "", is_final=True)
 
 
+def test_a_failed_answer_of_our_chats_is_not_said_to_be_an_error_of_an_interface() -> None:
+    raw = "type='llm_error' error=APIError('API Error: the answer broke off', body=None) recoverable=False"
+    assert told(Event(error=Event.Error(message=raw))) == [
+        SessionFailed("The model failed: the answer broke off.")
+    ]
+
+
 def test_words_that_are_complete_are_not_taken_back() -> None:
     heard = Event.UserInputTranscribed
     complete = Event(user_input_transcribed=heard(transcript="yes", is_final=True))

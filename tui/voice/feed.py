@@ -13,6 +13,7 @@ from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from tui.live import signs
 from tui.live.steps.rows import StepRows, as_typed, step_key, turn_key
+from tui.screens.localised import localised
 from tui.screens.words import say
 from tui.voice.texts import latency
 from widgets.painter import PEOPLE
@@ -125,7 +126,8 @@ class VoiceFeed:
 
     def _take_notice(self, line: VoiceLine) -> None:
         name = inert_line(line.text.slice(0, MAX_NOTICE_CHARACTERS), MAX_NOTICE_CHARACTERS)
-        text = say(f"voice.notice.{line.notice}", name=name or say("voice.line.somebody"))
+        name = localised(name) if line.notice == "failed" else name or say("voice.line.somebody")
+        text = say(f"voice.notice.{line.notice}", name=name)
         sign = signs.FAILED if line.notice == "failed" else signs.CUT
         self.transcript.turn_opened(turn_key(line.id), self._title(line, ""), is_spoken=True)
         self.transcript.turn_closed(turn_key(line.id), note=f"{sign} {text}")

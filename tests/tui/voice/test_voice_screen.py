@@ -20,6 +20,7 @@ from tests.tui.voice.one_voice import Voice, opened
 from tui.cli import exits
 from tui.keys.actions import offers
 from tui.keys.keymap import resolve
+from tui.language import speak
 from tui.live.ask_bar import GUARD_SECONDS
 from tui.voice.asks import call_id
 from tui.voice.request import VoiceRequest
@@ -402,6 +403,16 @@ async def test_the_help_says_that_there_is_nothing_to_fold_and_nothing_to_answer
         found = {offer.ids[0]: offer.reason for offer in offers(seen.app.screen, resolve({}))}
         assert found["voice.fold"] == found["voice.fold_all"] == "no tool or thought in view"
         assert found["voice.answer"] == "nothing needs approval"
+
+
+async def test_what_failed_is_said_in_the_language_of_the_screens() -> None:
+    speak("ru")
+    try:
+        async with opened(*THERE) as seen:
+            shown = await seen.send(vo.SessionFailed("The model failed: the answer broke off."))
+            assert "Сбой модели: ответ оборвался" in shown
+    finally:
+        speak("en")
 
 
 async def test_hostile_words_are_inert_everywhere() -> None:
