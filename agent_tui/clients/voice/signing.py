@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import aiohttp
 from livekit import api
+from livekit.protocol import agent
 
 from agent_tui.clients.voice.tokens import Guest, Ticket, server_url
 from agent_tui.model.errors import ConfigError, ConnectFailed
@@ -15,6 +16,7 @@ from agent_tui.model.errors import ConfigError, ConnectFailed
 OWNER = "agent-tui.owner"  # attribute of participants who may make the agent act
 SIGNED_FOR = timedelta(minutes=10)  # the server renews the tokens of participants in the room
 DISPATCH_SECONDS = 10.0
+_UNDER_WAY = (agent.JobStatus.JS_PENDING, agent.JobStatus.JS_RUNNING)
 
 
 class SignedTokens:
@@ -59,7 +61,10 @@ class SignedTokens:
         return Ticket(self._url, token.to_jwt(), guest.room, guest.identity, is_owner=True)
 
     async def call_agent(self) -> None:
-        """Dispatch the agent to the existing room: a token does that only when it makes the room."""
+        """Dispatch the agent to the existing room: a token does that only when it makes the room.
+
+        An agent that is on its way is not called again: two would come.
+        """
         guest = self._guest
         if not guest.agent:
             return
@@ -72,7 +77,10 @@ class SignedTokens:
                 asyncio.timeout(DISPATCH_SECONDS),
                 api.LiveKitAPI(http_url, self._key, self._secret) as server,
             ):
-                await server.agent_dispatch.create_dispatch(request)
+                called = await server.agent_dispatch.list_dispatch(guest.room)
+                jobs = [job for one in called if one.agent_name == guest.agent for job in one.state.jobs]
+                if not any(job.state.status in _UNDER_WAY for job in jobs):
+                    await server.agent_dispatch.create_dispatch(request)
         except (aiohttp.ClientError, api.TwirpError, TimeoutError, OSError) as error:
             raise ConnectFailed("the agent could not be called", type(error).__name__) from error
 

@@ -6,6 +6,8 @@ import json
 import time
 
 import pytest
+from livekit.protocol import agent
+from livekit.protocol import agent_dispatch as dispatch
 
 from agent_tui.clients.http import Net
 from agent_tui.clients.voice.signing import SignedTokens
@@ -29,7 +31,7 @@ from agent_tui.model.errors import (
     Unauthorized,
 )
 from agent_tui.wire.voice import token_claims
-from tests.fakes.http_server import FakeServer, answers_json
+from tests.fakes.http_server import FakeServer, answers, answers_json
 
 SECRET = "a secret of at least thirty-two characters"
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSIsInZpZGVvIjp7InJvb20iOiJkZW1vIn19.c2ln"
@@ -111,6 +113,22 @@ async def test_an_agent_that_cannot_be_called_is_an_error_without_the_secret() -
         await source.call_agent()
     assert SECRET not in str(caught.value)
     assert "eyJ" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "calls"), [(agent.JobStatus.JS_RUNNING, 0), (agent.JobStatus.JS_FAILED, 1)]
+)
+async def test_an_agent_that_is_on_its_way_is_not_called_a_second_time(
+    server: FakeServer, status: agent.JobStatus, calls: int
+) -> None:
+    job = agent.Job(state=agent.JobState(status=status))
+    there = dispatch.AgentDispatch(agent_name="helper", state=dispatch.AgentDispatchState(jobs=[job]))
+    found = dispatch.ListAgentDispatchResponse(agent_dispatches=[there])
+    service = "/twirp/livekit.AgentDispatchService/"
+    server.on("POST", f"{service}ListDispatch", answers(found.SerializeToString()))
+    server.on("POST", f"{service}CreateDispatch", answers(b""))
+    await SignedTokens(server.url.replace("http", "ws", 1), "key", SECRET, GUEST).call_agent()
+    assert len(server.asked("POST", f"{service}CreateDispatch")) == calls
 
 
 async def test_the_standard_endpoint_is_asked_in_livekits_form(server: FakeServer) -> None:
