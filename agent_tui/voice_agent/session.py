@@ -222,8 +222,11 @@ class Session:
         return True
 
     def _on_person(self, event: events.UserStateChangedEvent) -> None:
-        if event.new_state == "speaking":
-            self._let_go()
+        if event.new_state != "speaking":
+            self.talk.turn.is_quiet(event.created_at)
+            return
+        self.talk.turn.sounds(event.created_at)
+        self._let_go()
 
     def _let_go(self) -> None:
         held, self._held = self._held, None
@@ -257,6 +260,9 @@ class Session:
             return
         if item.role == "user":
             self._has_apologised = False
+            # The framework counts from the first sound since the last turn: it may have been a cough.
+            if (started_at := item.metrics.get("started_speaking_at")) is not None:
+                item.metrics["started_speaking_at"] = max(started_at, self.talk.turn.began_at)
             self._heard[item.id] = item
         elif message_id := item.extra.get(MESSAGE):  # else a greeting, or words of the session itself
             self._record_questions()

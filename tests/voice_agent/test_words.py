@@ -127,6 +127,18 @@ def test_a_turn_that_a_guest_began_is_no_command_of_the_owner() -> None:
     assert turn.take()
 
 
+def test_a_turn_does_not_begin_with_a_cough_of_earlier() -> None:
+    turn = TurnOfWords()
+    turn.sounds(100.0)
+    turn.is_quiet(101.0)
+    turn.sounds(200.0)
+    assert turn.began_at == 200.0
+    turn.heard(by_owner=True)
+    turn.is_quiet(203.0)
+    turn.sounds(230.0)  # the same turn: push to talk waits through silence
+    assert turn.began_at == 200.0
+
+
 def test_a_language_that_is_not_heard_or_spoken_is_said_before_anybody_talks() -> None:
     locales = ("de_DE.UTF-8", "zh-CN", "C", "C.UTF-8", "", "fil_PH", "en")
     assert [language_of(locale) for locale in locales] == ["de", "zh", "en", "en", "en", "fil", "en"]
