@@ -317,6 +317,15 @@ def test_where_a_command_would_run_and_how_long_is_asked_in_the_language() -> No
     assert "+60 s at most" in asking_body(written)
 
 
+def test_what_our_tools_say_of_a_call_that_asks_is_said_in_the_language() -> None:
+    idle = ToolAsk("write_file a", "it would change nothing")
+    foreign = ToolAsk("fetch_url http://xn--x/", "http://xn--x/\n\nThe host xn--x stands for дом")
+    assert "it would change nothing" in asking_body(idle)
+    speak("zh-CN")
+    assert "不会有任何变化" in asking_body(idle)
+    assert "http://xn--x/\n\n主机 xn--x 即 дом" in asking_body(foreign)
+
+
 def test_what_a_tool_of_ours_does_is_said_in_the_language_and_of_others_as_it_came() -> None:
     speak("zh-CN")
     assert about_tool("read_file", "built-in", "Read a text file.") == "读取工作文件夹中的文本文件"

@@ -108,8 +108,9 @@ CHAT: Final[dict[str, str]] = {
     "tool_form.hint": "{tool_form.send} send · {tool_form.decline} decline · {tool_form.cancel} cancel"
     " · tab next · {form.next} choose · {form.mark} mark · {tool_form.back} back without answering",
     "ask.allow": "Allow this?",
-    "ask.where": "in {folder}",
-    "ask.seconds": "{seconds} s at most",
+    "ask.where": "in {folder}\n{seconds} s at most",
+    "ask.host": "The host {ascii} stands for {host}",
+    "ask.no_change": "it would change nothing",
     "ask.rule": "What a saved rule would allow: {rule} ({reach}).",
     "ask.keep": "Always allow this?",
     "ask.keep.folder": "exactly this call, in {folder} only",

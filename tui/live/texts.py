@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings
 from agent_tui.model.events import ConversationInfo, LinkChanged, Note, RoomInfo, ToolAsk, TurnNoted
-from agent_tui.model.inert import inert_line
+from agent_tui.model.inert import inert_line, visible
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
@@ -22,6 +23,12 @@ from tui.screens.localised import localised
 from tui.screens.words import count, list_of, ordinal_try, said, say, say_count
 from widgets.units import size, tokens
 
+# What our tools say about a call that asks, each as its last lines, by the words for it.
+_PREVIEWS: Final = {
+    re.compile(r"^in (?P<folder>[^\n]+)\n(?P<seconds>[\d.]+) s at most\Z", re.MULTILINE): "ask.where",
+    re.compile(r"^The host (?P<ascii>\S+) stands for (?P<host>[^\n]+)\Z", re.MULTILINE): "ask.host",
+    re.compile(r"\Ait would change nothing\Z"): "ask.no_change",
+}
 MAX_DETAIL_CHARACTERS: Final = 120
 MAX_ERROR_CHARACTERS: Final = 398  # with its sign, what the last row of a message takes
 MAX_TOOL_CHARACTERS: Final = 60
@@ -299,6 +306,16 @@ def asked_call(ask: ToolAsk) -> str:
         return inert_line(ask.call)
     server = inert_line(ask.form.server, MAX_TOOL_CHARACTERS)
     return say("tool_form.title", server=server, amount=asked_amount(ask.form))
+
+
+def asked_preview(ask: ToolAsk) -> str:
+    """Return what a tool says about the call that asks, in the language spoken; a diff as it is."""
+    text = visible(ask.preview)
+    if ask.preview_type != "diff":
+        for sentence, key in _PREVIEWS.items():
+            if (found := sentence.search(text)) is not None:
+                text = text[: found.start()] + say(key, **found.groupdict())
+    return text
 
 
 def asking(state: ConversationState) -> str:

@@ -33,7 +33,7 @@ from tui.cli.headless.lines import CTRL_C, TypedLines
 from tui.cli.headless.rooms import Run
 from tui.cli.headless.telling import NOT_ALLOWED, Telling
 from tui.link import RoomLink
-from tui.live.texts import asked_call, model_name
+from tui.live.texts import asked_call, asked_preview, model_name
 from tui.request import Server, Source
 from tui.room.first import first_room
 from tui.screens.localised import localised
@@ -144,7 +144,7 @@ class _Asks:
         if event.status == "asks" and (ask := event.ask) is not None:
             self.waiting.append((event, ask))
             self.tell(say("plain.asks", who=who, call=asked_call(ask)))
-            for line in inert(ask.preview).splitlines():
+            for line in asked_preview(ask).splitlines():
                 self.tell(f"  {line}")
             self.tell(say("plain.asks.words" if ask.form is None else "plain.asks.form"))
 

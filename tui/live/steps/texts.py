@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -12,7 +11,7 @@ from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.steps import StepState
 from tui.live import signs
-from tui.live.texts import asked_amount, needs
+from tui.live.texts import asked_amount, asked_preview, needs
 from tui.screens.words import count, say
 from widgets.signs import twin
 from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, step_body
@@ -24,9 +23,6 @@ MAX_NAME_CHARACTERS: Final = 60
 MAX_RULE_CHARACTERS: Final = 2_000
 HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, no more is looked at
 OPENS: Final = "chat.open_step"  # the action that opens all of a body
-_WHERE: Final = re.compile(
-    r"^in ([^\n]+)\n([\d.]+) s at most\Z", re.MULTILINE
-)  # what a command's ask ends with
 WRITING: Final = ""  # the status of a call whose arguments still come
 
 
@@ -139,15 +135,14 @@ def asking_body(
 
 def _call_pieces(ask: ToolAsk, limit: str | None) -> list[str]:
     """Return what a call would do, and the rules that are about it."""
-    call, preview = visible(ask.call), visible(ask.preview)
+    call, preview = visible(ask.call), asked_preview(ask)
     allows_file = _allows_file(ask)
     pieces = [fenced(call, limit=limit)]
     if not allows_file:  # else it is clear from the row above and the keys below
         pieces.insert(0, say("ask.allow"))
     if preview.strip() and not call.strip().endswith(preview.strip()):
         is_diff = ask.preview_type == "diff"
-        shown = preview if is_diff else _WHERE.sub(_where, preview)
-        pieces.append(diff_body(shown, call, limit) if is_diff else fenced(shown, limit=limit))
+        pieces.append(diff_body(preview, call, limit) if is_diff else fenced(preview, limit=limit))
     is_file = ask.pattern.partition("(")[0] in WRITING_TOOLS
     if ask.pattern and not allows_file and (is_file or not is_exact(ask.pattern, ask.folder)):
         rule, reach = kept_rule(ask)
@@ -160,11 +155,6 @@ def _allows_file(ask: ToolAsk) -> bool:
     tool, _, file = ask.call.partition(" ")
     is_about_it = tool in WRITING_TOOLS and spelled_out(ask.pattern) == f"{tool}({file})"
     return is_about_it and is_exact(ask.pattern, ask.folder)
-
-
-def _where(found: re.Match[str]) -> str:
-    """Return where a command would run and for how long, in the language spoken."""
-    return f"{say('ask.where', folder=found[1])}\n{say('ask.seconds', seconds=found[2])}"
 
 
 def _form_pieces(form: ToolForm, limit: str | None) -> list[str]:
