@@ -201,7 +201,7 @@ async def test_a_long_form_is_read_on_a_small_terminal() -> None:
     fields = tuple(FormField(f"f{n}", "text", f"Field {n}", "x " * 200) for n in range(30))
     form = ToolForm("shop", "line\n" * 60, fields)
     async with opened(message("q1", "Look."), size=(60, 16), is_ascii=True) as chat:
-        await asking(chat, form)
+        assert "y fill in" in await asking(chat, form)  # where the end of the card is out of sight, too
         text = await chat.press("y")
         assert "shop asks you for 30 values" in text
         assert "ctrl+s send" in text

@@ -58,8 +58,8 @@ class AskAnswer(NamedTuple):
 
 
 class AskBar(StatusLine, can_focus=True):
-    """One row above the line while a tool asks. It names the key that leads to it, or the one that shows all:
-    those that answer are on the card.
+    """One row above the line while a tool asks. It names the key that leads to it, or the one that shows all
+    (opens the form): those that answer are on the card, whose end may be out of sight.
     """
 
     DEFAULT_CSS = """
@@ -112,7 +112,10 @@ class AskBar(StatusLine, can_focus=True):
         if not self.has_focus:
             right = [Part(say("hint.answer"), 0, way_here)]
         else:
-            right = hints_of(self.screen, [("ask.whole", "ask.whole", 1)] if ask.form is None else [])
+            whole = (
+                "ask.whole" if ask.form is None else "ask.fill_in"
+            )  # a form is filled in where all of it is
+            right = hints_of(self.screen, [("ask.whole" if ask.form is None else "ask.once", whole, 1)])
         called = ask.call if ask.form is None else asked_call(ask)
         tool, _, about = called.partition(" ")
         # A file tool's call begins with its name.
