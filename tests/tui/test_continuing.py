@@ -254,6 +254,20 @@ async def test_an_answer_that_ended_on_a_tool_and_is_continued_ends_below_the_ne
             assert ["look" in row for row in rows] == [True] * number + [False]
 
 
+@pytest.mark.parametrize("mode", ["parallel", "sequential"])  # in the pane and in the timeline
+async def test_words_after_a_cut_tool_are_one_empty_row_below_it(mode: str) -> None:
+    async with opened((80, 24)) as screen:
+        await screen.send(loaded(status="running", current_round=1, execution_mode=mode), LIVE)
+        looked = call("step-1", turn_id="1"), result("step-1", "r", "1")
+        cut = ev.TurnEnded("1", "", 0, MIKA.id, "pause")
+        assert "┄ cut at the pause" in await screen.send(start("1", MIKA), *looked, cut)
+        text = await screen.send(rest_of("2", "1"), ev.TextAdded("2", "It is so."))
+        between = text.partition("look")[2].partition("It is so.")[0].splitlines()[1:-1]
+        assert sum(not row.strip(" │▎") for row in between) == 1
+        text = await screen.send(ev.TurnEnded("2", "It is so.", 3, MIKA.id))
+        assert text.index("It is so.") < text.index("┄ continued where it was cut")
+
+
 async def test_a_continued_answer_is_copied_as_one_and_found_across_its_seam() -> None:
     rest = message("a2", "ll we go on.", "assistant", parent_id="a1", continues="a1")
     cut = message("a1", "So far we", "assistant", parent_id="q1", interrupted="length")

@@ -31,6 +31,7 @@ class StepRows:
 
     __slots__ = (
         "_continued",
+        "_emptied",
         "_given",
         "_keys_of_texts",
         "_last",
@@ -60,6 +61,7 @@ class StepRows:
         self._last = ""  # key of the last message
         self._note = ""  # what that ends with
         self._continued = 0  # how often the turn went on after an end
+        self._emptied = ""  # the message of such an end, which says nothing any more
 
     # --- what it hangs on ------------------------------------------------------------------------------
 
@@ -92,8 +94,11 @@ class StepRows:
         if self._last == self.key() and not self._given:
             key = self._last
         else:
-            key = self.key(step.id)
-            self.placed(step.id)
+            if self._last == self._emptied:  # right below the row it went on after
+                key = self._last
+            else:
+                key = self.key(step.id)
+                self.placed(step.id)
             self._words_opened(key)
         self._given[step.id] = 0, step.content.revision
         self._keys_of_texts[step.id] = key
@@ -164,6 +169,7 @@ class StepRows:
         """The turn continues: words at its end continue in their message, another last row says no more."""
         if self._last == self._end_key:
             self._transcript.turn_closed(self._last)
+            self._emptied = self._last
         self._continued += 1
         if self._last in self._keys_of_texts.values():
             self._transcript.turn_reopened(self._last)
