@@ -389,7 +389,15 @@ class VoiceLines:
         return self.steps[line.turn_id].all[line.step_id]
 
     def close(self) -> None:
-        """End the session: incomplete lines are lost, a person's words stay as they were heard."""
+        """End the session: incomplete lines are lost, a person's words stay as they were heard.
+
+        An interrupted line of the agent that no words of a person follow is lost, too: nobody cut in.
+        """
+        spoken = (line for line in reversed(self.all.values()) if line.kind in self._loose)
+        newest = next(spoken, None)
+        if newest is not None and newest.kind == "agent" and newest.status == "cut":
+            newest.status = "lost"
+            self.changed.add(newest.id)
         for line_id in [*self._loose["person"], *self._loose["agent"]]:
             line = self.all[line_id]
             if line.status == "open":

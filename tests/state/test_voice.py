@@ -297,6 +297,14 @@ def test_what_was_open_when_the_session_ended_is_marked() -> None:
     assert [line.status for line in state.lines.all.values()] == ["lost"]
 
 
+def test_an_answer_that_ended_with_the_session_was_cut_by_nobody() -> None:
+    answered = [*JOINED, *turn(1, "Hello", "Two. Redis or PostgreSQL, in round two.", cut_at=16)]
+    state = state_after([*answered, vo.AgentLeft("agent-demo")])
+    assert [line.status for line in state.lines.all.values()] == ["said", "lost", "said"]
+    state = state_after([*answered, vo.WordsHeard("s", "Stop"), vo.AgentLeft("agent-demo")])
+    assert [line.status for line in state.lines.all.values()][:3] == ["said", "cut", "said"]
+
+
 def test_history_after_coming_back_puts_what_is_missing_where_it_belongs() -> None:
     events = [*JOINED, *turn(1, "One question", "One answer"), *turn(3, "Third matter", "Third reply")]
     state = state_after(events)
