@@ -425,6 +425,10 @@ async def test_of_a_gateway_without_a_list_a_models_name_is_typed_tested_and_sav
         await settled(pilot, "tab", "enter")
         assert "no list of models at" in heading(pilot)
         assert "Type the name of a model" in heading(pilot)
+        assert heading(pilot).endswith(" (it often ends in /v1)?")
+        title = pilot.app.screen.query_one(".title", Static)
+        assert title.region.height == 2  # all of it is seen
+        assert title.region.right <= 80
         await settled(pilot, *"my-model", "enter")
         assert results == ["local"]
         assert server.requests[-1].body["model"] == "my-model"

@@ -142,7 +142,7 @@ class SetupScreen(Dialog[str]):
         try:
             found = await (await self._client()).backend.test_provider(**await self._asked())
         except NotFound as error:  # many gateways have no list
-            self._choose((), say("setup.models.unlisted", error=told(error).rstrip(".?")))
+            self._choose((), say("setup.models.unlisted", error=told(error).rstrip(".")))
             return
         except AgentTuiError as error:
             self._tell(told(error), is_wrong=True)

@@ -24,6 +24,7 @@ from widgets.fuzzy import has_letters
 
 MOST_SHOWN: Final = 200  # of the matches; a provider may offer thousands
 MAX_LABEL_CHARACTERS: Final = 120
+MAX_TITLE_CHARACTERS: Final = 300  # it may say why nothing is offered
 MAX_COLUMN_CELLS: Final = 44  # of the labels, if details follow them
 
 
@@ -71,7 +72,7 @@ class ChooseScreen(Dialog[str | None]):
         self._shown: list[Candidate] = []
 
     def compose(self) -> ComposeResult:
-        title = inert_line(self._title, MAX_LABEL_CHARACTERS)
+        title = inert_line(self._title, MAX_TITLE_CHARACTERS)
         yield framed(title, self._part, hint=say("choose.hint"))
 
     def on_mount(self) -> None:
