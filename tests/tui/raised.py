@@ -50,6 +50,7 @@ OTHERS: Final = (  # words of the system, and states
     "No such file or directory",
     "Permission denied",
     "Connection refused",
+    "Connection reset by peer",
     "LLM stream failed",
     "API Error",
     "The model failed: {why}.",

@@ -137,9 +137,13 @@ def test_thousands_in_a_sentence_are_parted_as_in_the_language(language: str, te
 
 
 SAID = {
-    "the server's answer is not JSON: it said: {'id': 'm1', 'name': 'idle'}": (
-        "服务器的答复不是JSON：它说：{'id': 'm1', 'name': 'idle'}",
-        "ответ сервера не тот (ожидалось: JSON): он ответил: {'id': 'm1', 'name': 'idle'}",
+    "http://h gave no answer of an OpenAI-compatible server: Does the address lead to its API? "
+    "Instead it said: no. Why?": (
+        "http://h 的答复不像来自“兼容 OpenAI 的服务器”：“地址”指向它的 API 吗？它的答复是：no. Why?",
+        (
+            "http://h отвечает не как сервер, совместимый с OpenAI: Ведёт ли адрес к его API? "
+            "Вот его ответ: no. Why?"
+        ),
     ),
     "/nope: cannot be read: No such file or directory": (
         "/nope：无法读取：没有此文件或文件夹",

@@ -115,9 +115,10 @@ class Teller:
         """Return the error for an answer of the wrong kind; ``came`` is its beginning."""
         kind = KIND_NAMES.get(self.endpoint.kind, "an OpenAI-compatible server")
         words = self._said(_parsed(came)).rstrip(".")
-        said = f"it said: {words}" if words else why.rstrip(".")
-        title = f"{{url}} gave no answer of {kind}"
-        return self._make(title, f"{said}. Does {self._address} lead to its API{self._ending()}?")
+        detail = f"{why.rstrip('.')}. Does {self._address} lead to its API{self._ending()}?"
+        if words:  # last: nothing that follows foreign words is taken for ours
+            detail = f"Does {self._address} lead to its API{self._ending()}? Instead it said: {words}"
+        return self._make(f"{{url}} gave no answer of {kind}", detail)
 
     @property
     def _address(self) -> str:

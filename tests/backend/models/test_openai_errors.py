@@ -131,8 +131,8 @@ async def test_rubbish_after_the_first_word_asks_nobody_about_the_address() -> N
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (json_of(200, {"error": {"message": "no endpoints found"}}), "it said: no endpoints found."),
-        (page(200, "<html><title>Sign in</title><p>Your name"), "it said: Sign in."),
+        (json_of(200, {"error": {"message": "no endpoints found"}}), "? Instead it said: no endpoints found"),
+        (page(200, "<html><title>Sign in</title><p>Your name"), "? Instead it said: Sign in"),
     ],
 )
 async def test_an_answer_that_is_no_stream_is_told_by_its_words(answer: Answer, said: str) -> None:
