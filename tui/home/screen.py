@@ -37,7 +37,7 @@ from tui.live.key_hints import hints_of, key_of
 from tui.live.texts import model_name
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.localised import localised
-from tui.screens.words import list_of, say
+from tui.screens.words import say
 from widgets.painter import cropped
 from widgets.status_line import Part, StatusLine
 
@@ -292,7 +292,7 @@ class HomeScreen(Screen[None]):
             self._ask.sent(event.text)
             await self.run_action(action)
         elif command is not None:
-            known = list_of(f"/{name}" for name in COMMANDS)
+            known = " ".join(f"/{name}" for name in COMMANDS)
             self.app.notify(say("home.command.unknown", name=command[0], known=known), markup=False)
         elif event.becomes == "room":
             self._start(event.text)
