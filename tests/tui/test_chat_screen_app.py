@@ -174,9 +174,9 @@ async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Pa
 
 
 async def test_keys_of_ones_own_hold_in_chats_and_are_named_there(tmp_path: Path) -> None:
-    async with program(tmp_path, chat_fold="f9", pane_find="f10") as seen:
+    async with program(tmp_path, chat_say="f9", pane_find="f10") as seen:
         text = await seen.press("tab")
-        assert "f9 fold" in text
+        assert "f9 write" in text
         await seen.press("f10", "L", "o", "o", "k")
         assert "1 found" in await seen.text() or "1 of 1" in await seen.text()
 
