@@ -132,7 +132,7 @@ class AgentTuiApp(KeysInOrder[int]):
         return [*filters, ASCII_SIGNS] if self._is_ascii else filters
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a notification. The same notification is shown once."""
+        """Show a notification. What an earlier key was answered goes, warnings stay; none is shown twice."""
         forget_notifications(self, message)
         super().notify(message, **options)
 

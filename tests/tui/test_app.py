@@ -41,7 +41,7 @@ async def test_nothing_to_copy_is_said_too(tmp_path: Path) -> None:
 async def test_what_is_told_again_stands_there_once_and_as_long_as_if_it_were_new(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         for text in ("one thing", "another", "one thing", "one thing"):
-            seen.app.notify(text, markup=False)
+            seen.app.notify(text, severity="warning", markup=False)
             await seen.text()
         assert [toast.render().plain for toast in seen.app.screen.query(Toast)] == ["another", "one thing"]
         assert seen.now.count("one thing") == 1

@@ -98,6 +98,20 @@ async def test_in_a_list_the_cursor_is_not_covered(tmp_path: Path) -> None:
         assert not [row for row in await told(seen) if row.startswith((" ▸", "▸"))]
 
 
+async def test_the_answer_to_a_key_takes_the_place_of_the_one_before_and_a_warning_stays(
+    tmp_path: Path,
+) -> None:
+    async with in_a_chat(tmp_path, *talk()) as seen:
+        seen.app.notify("the server is slow", severity="warning")
+        seen.app.notify("nothing is queued")
+        assert "nothing is queued" in await seen.text()
+        seen.app.notify("copied 1 line")
+        text = await seen.text()
+        assert "the server is slow" in text
+        assert "copied 1 line" in text
+        assert "nothing is queued" not in text
+
+
 async def test_what_was_told_before_a_dialog_opens_is_shown_once(tmp_path: Path) -> None:
     async with in_a_chat(tmp_path, *talk()) as seen:
         await told(seen, "copied 12 characters")

@@ -59,9 +59,10 @@ def end_without_traceback(app: App[Any]) -> None:
 
 
 def forget_notifications(app: App[Any], text: str) -> None:
-    """Drop the notifications that say ``text``; they vanish with the next one that is shown."""
-    for told in [told for told in app._notifications if told.message == text]:
-        app._unnotify(told, refresh=False)
+    """Drop the notifications that say ``text`` and those that only inform: they vanish with the next one."""
+    for told in list(app._notifications):
+        if told.message == text or told.severity == "information":
+            app._unnotify(told, refresh=False)
 
 
 def type_into(area: TextArea, text: str, start: Location, end: Location) -> None:
