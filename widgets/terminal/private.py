@@ -14,6 +14,7 @@ from textual.binding import ActiveBinding
 from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.screen import Screen
+from textual.widgets._toast import Toast, ToastHolder
 
 if TYPE_CHECKING:  # for the first frame
     from textual.document._document import EditResult as EditResult  # what ``TextArea.edit`` returns
@@ -59,10 +60,13 @@ def end_without_traceback(app: App[Any]) -> None:
 
 
 def forget_notifications(app: App[Any], text: str) -> None:
-    """Drop the notifications that say ``text`` and those that only inform: they vanish with the next one."""
-    for told in list(app._notifications):
-        if told.message == text or told.severity == "information":
-            app._unnotify(told, refresh=False)
+    """Drop the notifications that say ``text`` and those that only inform, with the rows that they have."""
+    gone = [told for told in app._notifications if told.message == text or told.severity == "information"]
+    for told in gone:
+        app._unnotify(told, refresh=False)
+    for toast in (toast for screen in app.screen_stack for toast in screen.query(Toast)):
+        if toast._notification in gone and isinstance(toast.parent, ToastHolder):
+            toast.parent.remove()  # Textual removes the toast alone, and the next one would stand lower
 
 
 def type_into(area: TextArea, text: str, start: Location, end: Location) -> None:
