@@ -49,7 +49,7 @@ class ReaderPlace:
         if act == "queue":
             return "" if self._chat.composer.queue else say("queue.none")
         if act == "open_step":
-            return "" if self._whole() is not None else say("chat.no_step")
+            return "" if self._whole() is not None else say("help.why.no_step")
         if act == "version" and not self._versions()[0]:
             return say("chat.no_version")
         if act in ("edit", "again") and self._is_summary(self.turn):
@@ -131,6 +131,6 @@ class ReaderPlace:
         """Show all of the reader's step."""
         whole, host = self._whole(), self._chat.host
         if whole is None:
-            host.tell(say("chat.no_step"))
+            host.tell(say("help.why.no_step"))
         else:
             host.open(PagerScreen(*whole, host.clock))

@@ -154,7 +154,6 @@ CHAT: Final[dict[str, str]] = {
     "chat.no_versions_here": "this server keeps only one version of each message",
     "chat.no_version": "this message has no other versions",
     "chat.last_version": "no more versions",
-    "chat.no_step": "no step here",
     "chat.nothing_runs": "nothing to stop",
     "chat.is_archived": "this chat is archived: you can read it, but not ask",
     "chat.quit": "An answer is still running. Leave? Only what arrives in the next 30 seconds is kept.",

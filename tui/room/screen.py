@@ -177,7 +177,7 @@ class RoomScreen(LiveScreen):
 
     def action_fold(self) -> None:
         if self._panes.active is None or not self._panes.active.folds.toggle():
-            self._host.tell(say("chat.no_step"))
+            self._host.tell(say("help.why.no_step"))
 
     def action_fold_all(self) -> None:
         if self._panes.active is not None:
