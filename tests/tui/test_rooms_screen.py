@@ -238,6 +238,14 @@ async def test_a_server_without_changes_is_looked_at_now_and_then(tmp_path: Path
         await seen.until("Room 3")
 
 
+async def test_a_list_of_archived_rooms_alone_does_not_say_that_there_are_none(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1)) as seen:
+        assert "Everything here is archived. Press A to show it." in await seen.press("a")
+        await seen.press("A", "d")
+        await seen.until("deleted")
+        assert "archived. Press" not in await seen.text()
+
+
 async def test_an_archived_room_that_is_deleted_elsewhere_is_listed_no_more(tmp_path: Path) -> None:
     gone = room(2, name="Gone", archived=True)
     async with listed(tmp_path, room(1), room(3), gone, tells_changes=False) as seen:

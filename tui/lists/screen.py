@@ -353,5 +353,7 @@ def _about(kind: ListKind[T], item: T) -> Content:
 def _invitation(screen: ListScreen[Any]) -> Content:
     """Return what an empty list says, with the keys that fill it."""
     named = {"new": f"{screen.KIND}.new", "clear": "list.clear", "other": "app.lists", "setup": "app.setup"}
+    named |= {"archived": "list.show_archived"}
     keys = {name: key_of(screen, binding_id) or "-" for name, binding_id in named.items()}
-    return say_keys("list.nothing" if screen.listing.needle else f"{screen.KIND}.empty", keys)
+    empty = "list.all_archived" if screen.listing.items else f"{screen.KIND}.empty"
+    return say_keys("list.nothing" if screen.listing.needle else empty, keys)

@@ -173,6 +173,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.filter": "type to filter – enter keeps, esc clears",
     "list.with_archived": "with archived",
     "list.nothing": "Nothing matches. Press {clear} to show all.",
+    "list.all_archived": "Everything here is archived. Press {archived} to show it.",
     "list.rename": "Rename",
     "list.done": "done {round}/{most}",
     "list.words": '"{words}"',
