@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from textual import events
 from textual.screen import Screen
 
@@ -22,6 +23,7 @@ from tests.tui.rooms_client import ListedClient
 from tests.tui.watched import FRAMES_SECONDS, Watched
 from tui.app import AgentTuiApp
 from tui.found import FoundModels
+from tui.home import place
 from tui.home.screen import HomeScreen
 from tui.keys.first_letter import HOLD_SECONDS
 from tui.link import ChatLink, RoomLink
@@ -69,10 +71,10 @@ async def home(
     chats: Sequence[ConversationInfo] = (),
     *,
     size: tuple[int, int] = (100, 30),
-    found: Sequence[FoundModels] | None = None,
+    found: Sequence[FoundModels] = (),
     typed_early: str = "",
 ) -> AsyncGenerator[Home, None]:
-    """Show it over servers in memory; ``found`` is the models here (``None``: whatever this machine has),
+    """Show it over servers in memory; ``found`` is the models here, whatever this machine has,
     ``typed_early`` what is typed while the first frame stands.
     """
     link, chat_link = FakeLink(), FakeChatLink()
@@ -83,18 +85,18 @@ async def home(
     request = ScreenRequest(Server("http://127.0.0.1:9"), None, config, home=True)
     app = AgentTuiApp(request, cast("RoomLink", link), cast("ChatLink", chat_link))
 
-    async def find() -> list[FoundModels]:
-        return list(found or ())
+    async def find(_: Path) -> list[FoundModels]:
+        return list(found)
 
-    async with app.run_test(size=size, notifications=True) as pilot:
-        for letter in typed_early:
-            app.post_message(events.Key("space" if letter == " " else letter, letter))
-        seen = Home(app, pilot)
-        seen.rooms, seen.chats, seen.chat_link = client, chat_client, chat_link
-        await seen.at(HomeScreen)
-        if found is not None:
-            await app.push_screen(HomeScreen(app.places, find))
-        await seen.text()
-        yield seen
-        link.end()
-        chat_link.end()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(place, "find", find)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            for letter in typed_early:
+                app.post_message(events.Key("space" if letter == " " else letter, letter))
+            seen = Home(app, pilot)
+            seen.rooms, seen.chats, seen.chat_link = client, chat_client, chat_link
+            await seen.at(HomeScreen)
+            await seen.text()
+            yield seen
+            link.end()
+            chat_link.end()
