@@ -459,8 +459,9 @@ broke off, 5 when no server was reached, 6 when it refused the token.""",
         "voice-agent", "serve a LiveKit server of your own with the agent",
         "Serves a LiveKit server of your own with the agent, in the rooms that ask for it by its name. "
         "LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET name the server. One line of JSON on stdin says "
-        "for whom it works: backend_url, backend_token, conversation_id, locale, agent. If stdin is a pipe, it "
-        "works until the pipe is closed. What it does is on stdout, one JSON object per line.", "tui.voice.commands:serve_agent",
+        "for whom it works: backend_url, backend_token, conversation_id, locale, agent. If stdin is a pipe, "
+        "it works until the pipe is closed. What it does is on stdout, one JSON object per line.",
+        "tui.voice.commands:serve_agent",
         options=(Option("--name", "NAME", "the name that rooms ask for (default: none, every room)",
             default=""),),
         local="the voice agent has its servers from its environment and stdin",
