@@ -223,6 +223,11 @@ class ConsolePeer:
         return self._playing > 0
 
     @property
+    def played_seconds(self) -> float:
+        """How much of the answer that plays was heard; it moves with every block of the microphone."""
+        return min(self._playing / RATE, time.monotonic() - self._playing_since)
+
+    @property
     def state(self) -> str:
         changes = [event for name, event in self.events if name == "agent_state_changed"]
         return pb.AgentState.Name(changes[-1].new_state) if changes else ""
