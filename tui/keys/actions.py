@@ -96,7 +96,7 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
 
 
 def sections(screen: Screen[object], keymap: Keymap) -> list[Section]:
-    """Return the help of ``screen``, group by group."""
+    """Return the help of ``screen``, group by group; what does nothing now comes last."""
     groups: dict[str, list[Row]] = {}
     found = _numbered_as_one(offers(screen, keymap))
     for offer in sorted(found, key=lambda offer: offer.ids[0].startswith(OF_ALL_LISTS)):
@@ -104,7 +104,15 @@ def sections(screen: Screen[object], keymap: Keymap) -> list[Section]:
         reason = offer.reason or _elsewhere(offer)
         groups.setdefault(offer.group, []).append(Row(keys, offer.description, reason))
     order = sorted(groups, key=lambda group: GROUPS.index(group) if group in GROUPS else -1)
-    return [Section(say(f"help.group.{group}"), tuple(groups[group])) for group in order]
+    made = [
+        Section(say(f"help.group.{group}"), tuple(sorted(groups[group], key=_is_idle))) for group in order
+    ]
+    return sorted(made, key=lambda section: all(map(_is_idle, section.rows)))
+
+
+def _is_idle(row: Row) -> bool:
+    """Whether its keys do nothing now."""
+    return bool(row.reason)
 
 
 def _goes_on(entry: KeymapEntry, screen: Screen[object], own: set[str]) -> bool:
