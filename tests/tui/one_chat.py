@@ -25,6 +25,7 @@ from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.keys_in_order import KeysInOrder
 
 LIVE = ev.LinkChanged("live")
+DARK = themes.load("dark")
 
 
 class OneChat(MayBeAscii[int], KeysInOrder[int]):
@@ -34,7 +35,7 @@ class OneChat(MayBeAscii[int], KeysInOrder[int]):
         self, link: FakeChatLink | ChatLink, *, chat: str | NewChat = "c", is_ascii: bool = False
     ) -> None:
         super().__init__()
-        self.register_theme(themes.load("dark"))
+        self.register_theme(DARK)
         self.theme = "dark"
         self.clock = FrameClock.for_app(self)
         self.read_key = partial(read_as_latin, app=self)

@@ -26,6 +26,7 @@ AGENTS = (
     ev.AgentInfo("c", "老王", "nonsense", "demo", 2, provider_id="demo"),
 )
 LIVE = ev.LinkChanged("live")
+DARK = themes.load("dark")
 
 
 class OneRoom(MayBeAscii[int], KeysInOrder[int]):
@@ -33,7 +34,7 @@ class OneRoom(MayBeAscii[int], KeysInOrder[int]):
 
     def __init__(self, link: FakeLink, *, start: bool = False, is_ascii: bool = False) -> None:
         super().__init__()
-        self.register_theme(themes.load("dark"))
+        self.register_theme(DARK)
         self.theme = "dark"
         self.left = False
         self.rung = 0
