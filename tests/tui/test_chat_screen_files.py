@@ -65,16 +65,6 @@ def test_a_gitignore_that_is_a_pipe_is_not_read(tmp_path: Path) -> None:
     assert files.fitting("", 50) == ["Makefile"]
 
 
-def test_a_gitignore_that_would_take_forever_is_not_believed() -> None:
-    Path(".gitignore").write_text("*a*a*a*a*a*a*a*a*a*a*a*a*a*b\n" + "c*\n")
-    _write("a" * 200, b"")
-    _write("cat", b"")
-    files = Files(Path.cwd())
-    files.look()
-    assert files.fitting("a" * 200, 5) == ["a" * 200]
-    assert files.fitting("cat", 5) == []
-
-
 def test_a_link_to_itself_is_offered_beside_the_others() -> None:
     _write("folder/below/a.txt", b"")
     link_in_a_circle("folder/loop")
