@@ -90,10 +90,11 @@ class FakeModels:
         self.opened: list[tuple[str, str]] = []
         self.charged = Terms()
         self.configured: Collection[str] | None = None
+        self.default = "scripts"
 
     def default_provider(self) -> str:
         """Return the provider of agents that name none."""
-        return "scripts"
+        return self.default
 
     def default_model(self, provider_id: str) -> str:
         """Return the model of agents that name none."""

@@ -169,6 +169,10 @@ class Engine:
             return replace(info, unpriced=await budget.unpriced(row, self._resources.models))
         return info
 
+    def default_provider(self) -> str:
+        """Return the provider of conversations that name none; raises ``ModelError`` while it is unknown."""
+        return self._resources.models.default_provider()
+
     @whole
     async def change(self, kind: EngineKind[Info], id_: str, change: Values) -> Info:
         """Change settings, also while it is running: changes of agents count from the next turn or question

@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,8 +22,10 @@ from agent_tui.backend.voice.agent import JOIN_SECONDS, Orders, VoiceAgent, agen
 from agent_tui.backend.voice.last_words import LogFile
 from agent_tui.backend.voice.program import ProgramEnded
 from agent_tui.backend.voice.server import KEY, VoiceServer, is_old, server_version
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.voice import MAX_ROOM_CHARACTERS, VoiceConfig
-from agent_tui.model.errors import NotFound, Refused, StoreError
+from agent_tui.model.errors import AgentTuiError, NotFound, Refused, StoreError
+from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.network import has_interface
 from agent_tui.voice_instructions import own_locale, spoken_prompt
@@ -96,6 +98,7 @@ class VoiceRoom:
     server: OtherServer | None = None  # its server, ``None``: ours
     agent: VoiceAgent | None = None
     people: list[InRoom] = field(default_factory=list)
+    is_demo: bool = False  # it began without a model, and the demo answers
 
 
 # The address of a room's server, empty for ours, and the room's name.
@@ -330,10 +333,12 @@ class VoiceRooms:
             if room.agent is not None:  # it worked for the deleted conversation
                 await room.agent.stop()
                 room.agent = None
-            room.conversation_id = await begin_conversation(self._engine, spot[1], self._locale(room.locale))
+            begun = await begin_conversation(self._engine, spot[1], self._locale(room.locale))
+            room.conversation_id, room.is_demo = begun.id, begun.provider_id == DEMO_PROVIDER
         elif room is None:
             begun = await begin_conversation(self._engine, spot[1], self._locale(request.locale))
-            room = VoiceRoom(begun, request.locale, time.monotonic())
+            is_demo = begun.provider_id == DEMO_PROVIDER
+            room = VoiceRoom(begun.id, request.locale, time.monotonic(), is_demo=is_demo)
         if self._closed:
             raise Refused("The backend is stopping", status=503)
         room.server = request.server  # the key may be a new one
@@ -434,8 +439,17 @@ class VoiceRooms:
                 async with self._changing:
                     await self._look()
                     await self._end_left()
+                    await self._take_models()
             except Exception:  # the last line of defence: rooms that never end keep the backend running
                 log.exception("a look at the voice rooms failed")
+
+    async def _take_models(self) -> None:
+        """Let rooms that began without a model use one that was connected since, as the demo advises."""
+        for room in self._rooms.values():
+            with suppress(AgentTuiError):  # it is answering, or nothing is known of models: the next time
+                if room.is_demo and (provider := self._engine.default_provider()) != DEMO_PROVIDER:
+                    await self._engine.change(CHATS, room.conversation_id, {"provider_id": provider})
+                    room.is_demo = False
 
     async def _look(self) -> None:
         """Note who is in which room; a server that does not answer tells nothing."""
@@ -479,12 +493,12 @@ class VoiceRooms:
             self._attending = None
 
 
-async def begin_conversation(engine: Engine, room: str, locale: str) -> str:
-    """Make the conversation for a voice room's session; return its id. Its model is told, in the language of
+async def begin_conversation(engine: Engine, room: str, locale: str) -> ConversationInfo:
+    """Make and return the conversation for a voice room's session. Its model is told, in the language of
     ``locale``, that it is heard and not read.
     """
     new = {"title": room, "kind": "voice", "system_prompt": spoken_prompt(locale)}
-    return (await engine.create(CHATS, new)).id
+    return await engine.create(CHATS, new)
 
 
 async def conversation_exists(engine: Engine, conversation_id: str) -> bool:

@@ -17,6 +17,7 @@ from agent_tui.backend.tools.programs.keeper import processes
 from agent_tui.config.voice import VoiceAgentConfig, VoiceConfig
 from agent_tui.voice_instructions import SPOKEN
 from tests.backend.voice.voice_backend import BACKEND_TOKEN, claims, until, voice_backend
+from tests.backend.wire_client import PATIENCE_SECONDS
 
 # With make voice: what is tested takes its time as it is.
 pytestmark = pytest.mark.voice
@@ -67,6 +68,18 @@ async def test_the_model_of_a_voice_room_is_told_in_the_spoken_language_that_it_
         joined = await backend.join("den")
         conversation = await backend.engine.show(CHATS, joined["conversation_id"])
     assert conversation.system_prompt == SPOKEN["ru"]
+
+
+async def test_a_room_that_began_without_a_model_uses_the_one_that_is_connected_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch, default="demo") as backend:
+        joined = await backend.join("den")
+        backend.models.default = "scripts"
+        conversation_id = joined["conversation_id"]
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (await backend.engine.show(CHATS, conversation_id)).provider_id != "scripts":  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
 
 
 async def test_a_token_says_little_and_not_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

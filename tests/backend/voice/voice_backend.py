@@ -92,6 +92,7 @@ class VoiceBackend:
     rooms: VoiceRooms
     engine: Engine
     presence: OpenPrograms
+    models: FakeModels
     data: Path
     url: str = ""  # of the LiveKit server, once somebody has joined
 
@@ -160,9 +161,10 @@ async def voice_backend(
     left_seconds: float = 60.0,
     join_seconds: float = 60.0,
     is_near: bool = True,
+    default: str = "scripts",
 ) -> AsyncIterator[VoiceBackend]:
     """Give voice rooms with the fake agent, and the fake server in mode ``server`` ("": there is none), or
-    the real one at that path.
+    the real one at that path. ``default`` is the provider of conversations that name none.
     """
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.delenv("LIVEKIT_SERVER", raising=False)
@@ -173,10 +175,9 @@ async def voice_backend(
     write_agent(data, is_fake=isinstance(server, str))
     store = FileStore(data / "rooms.db")
     presence = OpenPrograms()
-    model = ScriptedModel(lambda _request: ["Well."], free=True)
-    engine = Engine(
-        store, Hub(store), FakeModels(model), ScriptedBox(), unwatched_seconds=None, presence=presence
-    )
+    models = FakeModels(ScriptedModel(lambda _request: ["Well."], free=True))
+    models.default = default
+    engine = Engine(store, Hub(store), models, ScriptedBox(), unwatched_seconds=None, presence=presence)
     home = Home("http://127.0.0.1:1", BACKEND_TOKEN, is_near)
     voice = config or VoiceConfig()
     rooms = VoiceRooms(
@@ -193,7 +194,7 @@ async def voice_backend(
         await engine.start(resume=False)
         app = Starlette(routes=VoiceRoutes(rooms).routes(), exception_handlers=ERROR_ANSWERS)
         async with served(app) as port:
-            yield VoiceBackend(WireClient(port), rooms, engine, presence, data)
+            yield VoiceBackend(WireClient(port), rooms, engine, presence, models, data)
     finally:
         await rooms.aclose()
         await engine.stop_all()
