@@ -49,7 +49,7 @@ def program() -> NoReturn:
 def main() -> int:
     """Run the program with ``sys.argv``; return its exit code. No traceback ever reaches the terminal."""
     try:
-        return _ended()
+        return _run_and_report()
     except KeyboardInterrupt:  # perhaps while an error is told
         for number in SIGNALS:  # a key held down does not change the exit code
             signal.signal(number, signal.SIG_IGN)
@@ -60,7 +60,7 @@ def main() -> int:
         return exits.PAUSED
 
 
-def _ended() -> int:
+def _run_and_report() -> int:
     """Run the program; return its exit code, after telling what it raised."""
     try:
         output.prepare_streams()
@@ -72,7 +72,7 @@ def _ended() -> int:
         output.drop()
         return exits.PAUSED
     except Exception as error:  # noqa: BLE001  the last line of defence (architecture.md §10)
-        return _crashed(error)
+        return _report_crash(error)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -118,7 +118,7 @@ def _shortcut(connection: Connection, rest: Sequence[str]) -> int | None:
     return None
 
 
-def _crashed(error: Exception) -> int:
+def _report_crash(error: Exception) -> int:
     from tui.logs import log_crash
 
     path = log_crash()

@@ -126,15 +126,17 @@ class Places:
             await self.home.show()
         elif request.chat is not None:
             wanted, is_new = request.chat, request.is_new
-            self.open_chat(await self._reached(lambda: first_chat(self.chat_link, wanted, is_new=is_new)))
+            self.open_chat(
+                await self._until_reached(lambda: first_chat(self.chat_link, wanted, is_new=is_new))
+            )
         else:
-            found = await self._reached(lambda: first_room(self.link, request.room))
+            found = await self._until_reached(lambda: first_room(self.link, request.room))
             if isinstance(found, list):
                 self.show_rooms(found)
             else:
                 self.open_room(found.room_id, start=found.start)
 
-    async def _reached(self, find: Callable[[], Awaitable[T]]) -> T:
+    async def _until_reached(self, find: Callable[[], Awaitable[T]]) -> T:
         """Return what ``find`` finds. While the server cannot be reached, says so and tries again."""
         app = self._app
         delays = chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1]))
@@ -446,7 +448,7 @@ class Interrupt:
             here.action_copy("selection")
         elif isinstance(here, Input | TextArea) and here.selected_text and not is_secret:
             self._app.copy(here.selected_text, "selection")
-        elif isinstance(here, Input | TextArea) and _cleared(here):
+        elif isinstance(here, Input | TextArea) and _clear_line(here):
             self._forget()
         elif isinstance(self._app.screen, CommandPalette):  # it would cover the notification
             self._app.simulate_key("escape")
@@ -467,7 +469,7 @@ class Interrupt:
             self._waiting = None
 
 
-def _cleared(line: Input | TextArea) -> bool:
+def _clear_line(line: Input | TextArea) -> bool:
     """Clear a line; return whether there was anything in it."""
     if isinstance(line, Composer):
         return line.clear_line()

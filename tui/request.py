@@ -110,8 +110,8 @@ def _named_server(connection: Connection, kinds: Sequence[str]) -> Server:
             raise ConfigError("--url and --backend name two servers", "give one of them")
         return _from_file(connection.backend, config, token, kinds)
     if connection.url is not None:
-        return Server(_checked(connection.url, "--url"), token)
-    return Server(_checked(os.environ.get("AGENT_TUI_URL", ""), "AGENT_TUI_URL"), token)
+        return Server(_check_address(connection.url, "--url"), token)
+    return Server(_check_address(os.environ.get("AGENT_TUI_URL", ""), "AGENT_TUI_URL"), token)
 
 
 def flag_token(connection: Connection) -> str:
@@ -141,14 +141,14 @@ def _from_file(name: str, config: Config, token: str, kinds: Sequence[str]) -> S
     if backend.kind not in kinds:
         needed = " or ".join(kinds)
         raise ConfigError(f"backends.{name} is of kind {backend.kind}", f"this command needs kind {needed}")
-    url = _checked(backend.url, f"backends.{name}.url", ("ws", "wss") if backend.kind == SOCKET else ())
+    url = _check_address(backend.url, f"backends.{name}.url", ("ws", "wss") if backend.kind == SOCKET else ())
     token = token or os.environ.get(backend.token_env, "") or backend.token
     agent = replace(backend, token=token) if backend.kind in (TASKS, SOCKET) else None
     run_timeout = backend.timeout if backend.has_timeout else None
     return Server(url, token, backend.timeout, backend.paths, agent, run_timeout)
 
 
-def _checked(url: str, origin: str, more: tuple[str, ...] = ()) -> str:
+def _check_address(url: str, origin: str, more: tuple[str, ...] = ()) -> str:
     if not is_address(url) or urlsplit(url).scheme not in ("http", "https", *more):
         raise ConfigError(f"{origin} is not an address like http://127.0.0.1:8000")
     return url

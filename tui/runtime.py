@@ -201,7 +201,7 @@ class Starting:
         """Tell a backend that it is used, by a call that stays open; return whether it is not stopping."""
         call = ExitStack()
         try:
-            answer = call.enter_context(_opened(runtime.url, "GET", "/api/backend/use", runtime.token))
+            answer = call.enter_context(_calling(runtime.url, "GET", "/api/backend/use", runtime.token))
         except ConnectFailed:
             return False
         self._release()  # the call to an earlier one
@@ -217,7 +217,7 @@ class Starting:
         except ConnectFailed:
             return ""  # it is ending by itself: nothing can be interrupted
         counts = zip(_counts(told), ("room", "answer", "voice room"), strict=True)
-        counted = " and ".join(_counted(count, what) for count, what in counts if count)
+        counted = " and ".join(_count_of(count, what) for count, what in counts if count)
         if self._is_ours(runtime):
             return f"{counted} of agent-tui {inert_line(runtime.version, 40)}" if counted else ""
         if told.get("programs_open") or (told.get("in_use") and not counted):
@@ -314,7 +314,7 @@ def stop() -> Work | None:
     return None if runtime is None else _end(data_path(), runtime)
 
 
-def _counted(count: int, what: str) -> str:
+def _count_of(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
@@ -477,13 +477,13 @@ def _end(data: Path, runtime: Endpoint, condition: str = "") -> Work:
 
 def _call(url: str, method: str, path: str, token: str) -> tuple[int, dict[str, object]]:
     """Return the status and JSON object of one call; raises ``ConnectFailed``."""
-    with _opened(url, method, path, token) as answer:
+    with _calling(url, method, path, token) as answer:
         value = json.loads(answer.read(MAX_ANSWER_BYTES) or b"{}")
     return answer.status, value if isinstance(value, dict) else {}
 
 
 @contextmanager
-def _opened(url: str, method: str, path: str, token: str) -> Iterator[http.client.HTTPResponse]:
+def _calling(url: str, method: str, path: str, token: str) -> Iterator[http.client.HTTPResponse]:
     """Give the answer of one call as it begins; raises ``ConnectFailed``. Never uses a proxy."""
     match = _LOOPBACK_URL.fullmatch(url)
     if match is None:

@@ -62,7 +62,7 @@ def with_values(text: str, name: str, fields: Mapping[str, Value | None]) -> str
     said = {key: value for key, value in fields.items() if value is not None}
     if name and not _is_there(wanted, name):
         return with_table(text, name, said)
-    document = tomlkit.parse(_ended(text))
+    document = tomlkit.parse(_with_line_end(text))
     table: Any = document
     for part in _parts(name):
         table = table[part]
@@ -92,7 +92,7 @@ def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
     _table(wanted, ".".join(outer))[last] = dict(fields)
     end = _line_end(text)
     added = tomlkit.dumps({outer[0]: {last: dict(fields)}} if outer else {last: dict(fields)})
-    made = f"{_ended(text)}{end if text.strip() else ''}{added.replace(chr(10), end)}"
+    made = f"{_with_line_end(text)}{end if text.strip() else ''}{added.replace(chr(10), end)}"
     return _read_as(wanted, made, name, "add")
 
 
@@ -109,7 +109,7 @@ def without_table(text: str, name: str) -> str:
     del wanted[section][last]
     if not wanted[section]:
         del wanted[section]
-    document = tomlkit.parse(_ended(text))
+    document = tomlkit.parse(_with_line_end(text))
     for key, outer in document.body:
         if key is None or key.key != section or not isinstance(outer, Table):
             continue
@@ -178,7 +178,7 @@ def _line_end(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _ended(text: str) -> str:
+def _with_line_end(text: str) -> str:
     return text if not text or text.endswith("\n") else text + _line_end(text)
 
 

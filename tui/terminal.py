@@ -45,7 +45,7 @@ def restored() -> Iterator[None]:
         _put_back(modes)
         os._exit(PAUSED)
 
-    with _handled(received):
+    with _handling(received):
         try:
             yield
         except BaseException:
@@ -71,12 +71,12 @@ def ended_by(end: Callable[[], bool]) -> Iterator[None]:
         if not end() and callable(former):
             former(number, frame)
 
-    with _handled(received):
+    with _handling(received):
         yield
 
 
 @contextlib.contextmanager
-def _handled(received: Handler) -> Iterator[None]:
+def _handling(received: Handler) -> Iterator[None]:
     """Have ``received`` called for the signals that end a program, except those that are ignored."""
     before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     try:

@@ -140,7 +140,7 @@ def problems(folder: Path | None) -> list[str]:
         try:
             for backdrop in (BLACK, WHITE):
                 _theme(own, listed, backdrop)
-            complaints += [f"{shown}: {key}: unknown setting, ignored" for key in _unknown(_read(own))]
+            complaints += [f"{shown}: {key}: unknown setting, ignored" for key in _unknown_keys(_read(own))]
         except ConfigError as error:
             complaints.append(inert_line(str(error), MAX_LINE_CHARACTERS))
     if len(files) == MAX_FILES:
@@ -271,7 +271,7 @@ def _theme(theme: ListedTheme, listed: Mapping[str, ListedTheme], backdrop: Back
     )
 
 
-def _unknown(table: Mapping[str, Any]) -> list[str]:
+def _unknown_keys(table: Mapping[str, Any]) -> list[str]:
     """Return the unknown dotted keys of a file, safe to be shown."""
     unknown = [key for key in table if key not in _KNOWN]
     for section, keys in SECTIONS.items():

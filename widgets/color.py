@@ -88,7 +88,7 @@ def readable(color: str, ground: Ground | str, name: str = "") -> str:
     # One of the two always has a contrast of 4.58:1 or more.
     pole = max((0.0, 1.0), key=lambda lightness: contrast((round(255 * lightness),) * 3, below))
     if not is_colour:
-        color = _picked(PALETTE if pole else PALETTE_ON_LIGHT, name)
+        color = _pick(PALETTE if pole else PALETTE_ON_LIGHT, name)
     wanted = _rgb(color)
     if contrast(wanted, below) >= ground.least:
         return _hex(wanted)
@@ -122,13 +122,13 @@ def oklch(color: Rgb) -> Lch:
 def from_oklch(color: Lch) -> Rgb:
     """Return the colour with that lightness and hue, and as much of the chroma as a screen can show."""
     lightness, chroma, hue = color
-    if (shown := _shown(color)) is not None:
+    if (shown := _in_srgb(color)) is not None:
         return shown
     least, most = 0.0, chroma
-    grey = _shown((min(1.0, max(0.0, lightness)), 0.0, hue)) or (0, 0, 0)
+    grey = _in_srgb((min(1.0, max(0.0, lightness)), 0.0, hue)) or (0, 0, 0)
     for _ in range(12):
         middle = (least + most) / 2
-        tried = _shown((lightness, middle, hue))
+        tried = _in_srgb((lightness, middle, hue))
         if tried is None:
             most = middle
         else:
@@ -136,7 +136,7 @@ def from_oklch(color: Lch) -> Rgb:
     return grey
 
 
-def _shown(color: Lch) -> Rgb | None:
+def _in_srgb(color: Lch) -> Rgb | None:
     """Return an OKLCH colour in sRGB, or ``None`` if it is outside."""
     lightness, chroma, hue = color
     a, b = chroma * cos(hue), chroma * sin(hue)
@@ -162,10 +162,10 @@ def _own(color: str, own: tuple[str, ...], name: str) -> str:
         _, chroma, hue = oklch(_rgb(color))
         if chroma >= _GREY:
             return max(own, key=lambda known: cos(_OWN_HUES[known] - hue))
-    return _picked(own, name)
+    return _pick(own, name)
 
 
-def _picked(colors: tuple[str, ...], name: str) -> str:
+def _pick(colors: tuple[str, ...], name: str) -> str:
     return colors[zlib.crc32(name.encode("utf-8", "replace")) % len(colors)]
 
 

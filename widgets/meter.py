@@ -74,7 +74,7 @@ class Meter(PaintedRows):
         return super().text.rstrip()
 
     @property
-    def _said(self) -> str:
+    def _level_text(self) -> str:
         rms, _, is_clipping = self._level
         if self._word:
             return self._word
@@ -111,7 +111,7 @@ class Meter(PaintedRows):
         label = cropped(f" {inert_line(self._label)}", self._label_cells)
         pieces: list[Piece] = [(set_cell_size(label, min(self._label_cells, width)), "label")]
         pieces += self._bar(bar, share_of(rms), share_of(peak))
-        said = cropped(self._said, TEXT_CELLS)
+        said = cropped(self._level_text, TEXT_CELLS)
         room = max(0, width - self._label_cells - bar)
         text = set_cell_size(f"  {said}", room)
         pieces.append((text, "clipping" if is_clipping and not self._word else ""))

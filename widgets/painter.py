@@ -217,7 +217,7 @@ class Painter:
         divider = look.has_divider and look.width >= MARGIN_FROM
         extent = look.width if ground else used
         rest = max(0, look.width - divider - used)
-        segments = _joined([(" " * left, base), *pieces, (" " * rest, base)])
+        segments = _join_segments([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:
             segments.append(Segment(self.own(DIVIDER), self.style(inks.MARK)))
         return PaintedLine(PaintedStrip(self.filtered(segments), look.width), extent)
@@ -290,7 +290,7 @@ def _identified(style: Style) -> Style:
     return style
 
 
-def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
+def _join_segments(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
     """Return pieces as segments, as few as there are styles: each takes some forty bytes. Spaces take the
     style of what follows if that does not show on a space.
     """

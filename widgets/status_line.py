@@ -173,7 +173,7 @@ def fitted(
     left, middle, right = (
         [part for place, part in enumerate(field) if (at, place) in cells] for at, field in enumerate(fields)
     )
-    if middle and MIN_LEFT_CELLS + _wanted(middle) + _wanted(right) + 2 * GAP_CELLS > room:
+    if middle and MIN_LEFT_CELLS + _cells_of(middle) + _cells_of(right) + 2 * GAP_CELLS > room:
         middle = []
     return left, middle, right
 
@@ -199,7 +199,7 @@ def _clean(parts: Parts) -> list[Part]:
     ]
 
 
-def _wanted(parts: list[Part]) -> int:
+def _cells_of(parts: list[Part]) -> int:
     return cell_len(SEPARATOR.join([part.whole for part in parts]))
 
 

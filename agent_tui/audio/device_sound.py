@@ -253,7 +253,7 @@ class DeviceSound:
     async def _first_look(self) -> DeviceList:
         pulse = asyncio.create_task(self._lister(only_pulse=True))
         try:
-            listed = await _answered(self._library.begin)
+            listed = await _call_within(self._library.begin)
         except DeviceFailed as error:
             listed = DeviceList(problem=str(error))
         return with_pulse(listed, (await pulse).devices)
@@ -265,7 +265,7 @@ class DeviceSound:
             port.failed(no_device(port.direction, self._listed.problem, SoundSurroundings.of_this_process()))
             return
         try:
-            if not await _answered(lambda: self._library.knows(device, port.direction)):
+            if not await _call_within(lambda: self._library.knows(device, port.direction)):
                 await self._begin_anew()  # it was plugged in after PortAudio began
         except DeviceFailed as error:
             port.failed(str(error))
@@ -276,7 +276,7 @@ class DeviceSound:
         running = [(port, port.device) for port in self._ports.values() if port.stream is not None]
         for port, _ in running:
             await self._close(port)
-        await _answered(self._library.begin_anew)
+        await _call_within(self._library.begin_anew)
         for port, device in running:
             if device is not None:
                 await self._run(port, device)
@@ -286,13 +286,13 @@ class DeviceSound:
         is_too_late = threading.Event()
 
         def opened() -> Stream:
-            stream = self._opened(port, device)
+            stream = self._open_stream(port, device)
             if is_too_late.is_set():
                 stream.close()
             return stream
 
         try:
-            stream = await _answered(opened)
+            stream = await _call_within(opened)
         except asyncio.CancelledError:
             is_too_late.set()
             raise
@@ -303,7 +303,7 @@ class DeviceSound:
         port.runs(device, stream)
         self._lockstep.expect(self._delay_seconds())
 
-    def _opened(self, port: Port, device: Device) -> Stream:
+    def _open_stream(self, port: Port, device: Device) -> Stream:
         own = SampleFormat(device.rate, 1), SampleFormat(device.rate, min(2, device.channels(port.direction)))
         forms = (OURS, SampleFormat(SAMPLE_RATE, 2), *own)
         form = next((form for form in forms if self._library.accepts(device, port.direction, form)), OURS)
@@ -322,7 +322,7 @@ class DeviceSound:
             return
         self._glitches += stream.glitches if port.direction == "output" else 0
         try:
-            await _answered(stream.close, CLOSE_SECONDS)
+            await _call_within(stream.close, CLOSE_SECONDS)
         except DeviceFailed:
             log.warning("The %s does not close", NOUNS[port.direction])
 
@@ -413,7 +413,7 @@ class DeviceSound:
         return played
 
 
-async def _answered(call: Callable[[], R], seconds: float = ANSWER_SECONDS) -> R:
+async def _call_within(call: Callable[[], R], seconds: float = ANSWER_SECONDS) -> R:
     """Return what ``call`` returns, from a thread that is not waited for any longer: a device may hang
     forever.
 

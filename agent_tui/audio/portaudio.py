@@ -111,7 +111,7 @@ class _InputStream:
     def __init__(self, opening: _Opening, taken: Callable[[bytes], None]) -> None:
         self._taken = taken
         self.glitches = 0
-        self._stream = _started(opening, self._came)
+        self._stream = _start_stream(opening, self._came)
         self.latency_seconds = float(self._stream.latency)
 
     def close(self) -> None:
@@ -128,20 +128,20 @@ class _OutputStream:
     def __init__(self, opening: _Opening, given: Callable[[int], bytes]) -> None:
         self._given = given
         self.glitches = 0
-        self._stream = _started(opening, self._asked)
+        self._stream = _start_stream(opening, self._fill)
         self.latency_seconds = float(self._stream.latency)
 
     def close(self) -> None:
         """Stop at once."""
         _close(self._stream)
 
-    def _asked(self, played: Any, _frames: int, _time: Any, status: Any) -> None:
+    def _fill(self, played: Any, _frames: int, _time: Any, status: Any) -> None:
         if status:
             self.glitches += 1
         played[:] = self._given(len(played))
 
 
-def _started(opening: _Opening, called: Callable[..., None]) -> Any:
+def _start_stream(opening: _Opening, called: Callable[..., None]) -> Any:
     library = _sounddevice()
     device, direction, form = opening.device, opening.direction, opening.form
     kind = library.RawInputStream if direction == "input" else library.RawOutputStream

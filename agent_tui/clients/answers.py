@@ -39,7 +39,7 @@ def refusal(
 ) -> AgentTuiError:
     """Return the error for an answer with ``status`` ≥ 400; ``headers`` have lower-case names."""
     problem = json_object(body)
-    title, detail = _said(problem, secrets) if problem else ("", first_line(body, secrets))
+    title, detail = _title_and_detail(problem, secrets) if problem else ("", first_line(body, secrets))
     if status in (401, 403):
         default = "the server refused the token" if status == 401 else "the server does not allow that"
         return Unauthorized(
@@ -96,7 +96,7 @@ def _busy_title(status: int) -> str:
     return f"the server failed ({status})" if status >= 500 else f"the server was not ready ({status})"
 
 
-def _said(value: Mapping[str, Any], secrets: Collection[str]) -> tuple[str, str]:
+def _title_and_detail(value: Mapping[str, Any], secrets: Collection[str]) -> tuple[str, str]:
     """Return (title, detail) of a JSON error: problem+json (RFC 9457), or the forms others use."""
     error = value.get("error")
     if isinstance(error, dict):

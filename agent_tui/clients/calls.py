@@ -63,9 +63,9 @@ class Calls:
         except NotOffered as error:
             raise not_offered(what, error) from error
         except NotFound as error:
-            raise await self._explained(method, path, ids, what, error) from error
+            raise await self._explain_not_found(method, path, ids, what, error) from error
 
-    async def _explained(
+    async def _explain_not_found(
         self, method: str, path: str, ids: Sequence[str], what: str, error: NotFound
     ) -> Refused:
         """Return what a 404 is about: the call, the room or conversation, or something in it."""

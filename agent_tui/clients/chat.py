@@ -70,7 +70,7 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def _loaded(chat: ConversationInfo, messages: list[Message], as_of: int) -> StoredConversation:
+def _stored_conversation(chat: ConversationInfo, messages: list[Message], as_of: int) -> StoredConversation:
     read = _Branch(messages[-1].id if messages else "").read
     return StoredConversation(ConversationLoaded(chat, tuple(messages)), as_of, read)
 
@@ -83,7 +83,7 @@ CHATS = ClientKind(
     decode=decode_conversation,
     decode_listed=decode_conversations,
     decode_messages=decode_messages,
-    loaded=_loaded,
+    loaded=_stored_conversation,
     ended_detail="this server shows an answer only while it is given",
     terminal=TERMINAL,
     silence_seconds=SILENCE_SECONDS,

@@ -372,7 +372,9 @@ class Net:
         """Yield the body as it arrives, unpacked in pieces of at most 64 KiB, however well it was packed."""
         packing = response.headers.get("content-encoding", "").strip().lower()
         if packing not in (*_PLAIN, *_PACKED):
-            raise ProtocolError("the server's answer is packed in a way we did not ask for", _shown(packing))
+            raise ProtocolError(
+                "the server's answer is packed in a way we did not ask for", _detail_line(packing)
+            )
         unpacker = zlib.decompressobj(_ZLIB_OR_GZIP) if packing in _PACKED else None
         try:
             # Not ``aiter_raw``, which closes the answer at its end: that could be cancelled.
@@ -386,7 +388,9 @@ class Net:
                     yield piece
                     piece = unpacker.decompress(unpacker.unconsumed_tail, PIECE_BYTES)
         except zlib.error as error:
-            raise ProtocolError("the server's answer is packed, but broken", _shown(str(error))) from error
+            raise ProtocolError(
+                "the server's answer is packed, but broken", _detail_line(str(error))
+            ) from error
         except httpx.TimeoutException as error:
             raise TimedOut("the answer stopped coming", f"{self._timeout:g} s without a byte") from error
         except _FAILURES as error:
@@ -510,7 +514,7 @@ def _redirect_target(response: httpx.Response, method: str) -> httpx.URL:
     request = response.next_request
     assert request is not None, "httpx made it of the Location"
     url = request.url
-    shown = _shown(redacted(response.headers["location"]))
+    shown = _detail_line(redacted(response.headers["location"]))
     is_kept = response.status_code in _KEEP_METHOD and _origin(response.url) == _origin(url)
     if method != "GET" and not is_kept:
         raise ProtocolError(
@@ -524,8 +528,8 @@ def _redirect_target(response: httpx.Response, method: str) -> httpx.URL:
 
 
 def _leads_nowhere(detail: str) -> ProtocolError:
-    return ProtocolError("the server redirects to no valid address", _shown(detail))
+    return ProtocolError("the server redirects to no valid address", _detail_line(detail))
 
 
-def _shown(text: str) -> str:
+def _detail_line(text: str) -> str:
     return inert_line(text, MAX_DETAIL_CHARACTERS)

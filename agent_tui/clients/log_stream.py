@@ -155,7 +155,7 @@ class LogStream:
                         for frame in parser.feed(chunk):
                             if self._takes(frame):
                                 self._has_news = True
-                                frame = self._checked(frame)
+                                frame = self._safe_frame(frame)
                                 yield frame
                                 if self._is_last is not None and self._is_last(frame):
                                     return
@@ -225,7 +225,7 @@ class LogStream:
         self.last = last if number is None else number
         return True
 
-    def _checked(self, frame: Frame) -> Frame:
+    def _safe_frame(self, frame: Frame) -> Frame:
         """Return ``frame`` as it may be shown, with whole characters; one that is about something else gets a
         name that nobody knows.
         """

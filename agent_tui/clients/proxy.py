@@ -34,7 +34,7 @@ def resolve_proxy(url: str, environ: Mapping[str, str]) -> str | None:
     for name in ("https_proxy" if target.scheme in ("https", "wss") else "http_proxy", "all_proxy"):
         variable, value = _lookup(environ, name)
         if value:
-            return _checked(variable, value)
+            return _check_address(variable, value)
     return None
 
 
@@ -65,7 +65,7 @@ def _lookup(environ: Mapping[str, str], name: str) -> tuple[str, str]:
     return name, ""
 
 
-def _checked(variable: str, value: str) -> str:
+def _check_address(variable: str, value: str) -> str:
     proxy = value if "://" in value else f"http://{value}"
     if proxy.lower().startswith("socks://"):  # as some desktops write it
         proxy = "socks5" + proxy[len("socks") :]

@@ -45,7 +45,7 @@ def _messages(values: object) -> list[Message]:
     return decode_messages(values)[0]
 
 
-def _loaded(room: RoomInfo, messages: list[Message], as_of: int) -> StoredConversation:
+def _stored_conversation(room: RoomInfo, messages: list[Message], as_of: int) -> StoredConversation:
     return StoredConversation(RoomLoaded(room, tuple(messages)), as_of, decode)
 
 
@@ -57,7 +57,7 @@ ROOMS = ClientKind(
     decode=decode_room,
     decode_listed=decode_rooms,
     decode_messages=_messages,
-    loaded=_loaded,
+    loaded=_stored_conversation,
     ended_detail="this server shows a room only while it is running",
     terminal=TERMINAL,
     silence_seconds=IDLE_SECONDS,
@@ -136,13 +136,13 @@ class RoomsClient(Conversations[RoomInfo]):
         """Change a waiting message and return the queue; raises ``Refused`` (409) if it was said already."""
         fields = {name: value for name, value in (("content", content), ("to", to)) if value is not None}
         what = "changing waiting messages"
-        return await self._requeued("PATCH", room_id, message_id, what, fields)
+        return await self._change_queue("PATCH", room_id, message_id, what, fields)
 
     async def drop_queued(self, room_id: str, message_id: str) -> Queue:
         """Remove a waiting message and return the queue; raises ``Refused`` (409) if it was said already."""
-        return await self._requeued("DELETE", room_id, message_id, "taking messages back")
+        return await self._change_queue("DELETE", room_id, message_id, "taking messages back")
 
-    async def _requeued(
+    async def _change_queue(
         self, method: str, room_id: str, message_id: str, what: str, fields: object = None
     ) -> Queue:
         answer = await self._calls.about(method, "queued", (room_id, message_id), what, fields)
@@ -206,12 +206,12 @@ class RoomsClient(Conversations[RoomInfo]):
                 async for item in frames:
                     yield item if isinstance(item, LinkChanged) else decode(item.event, item.data)
         except StreamLost:
-            stored = await self._stored(room_id)
+            stored = await self._read_stored(room_id)
             if stored is not None:
                 yield stored
             raise
 
-    async def _stored(self, room_id: str) -> RoomLoaded | None:
+    async def _read_stored(self, room_id: str) -> RoomLoaded | None:
         try:
             messages, _ = await self.messages(room_id)
             return RoomLoaded(await self.as_known(room_id), tuple(messages))

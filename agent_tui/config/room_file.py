@@ -122,7 +122,7 @@ def _names(known: Sequence[Template]) -> str:
 
 def room_file_text(room: RoomInfo) -> str:
     """Return ``room`` as a room file that makes the same room again."""
-    lines = [(setting, _written(setting, getattr(room, setting.name))) for setting in _SETTINGS]
+    lines = [(setting, _toml_value(setting, getattr(room, setting.name))) for setting in _SETTINGS]
     lines.sort(key=lambda line: not line[0].required)  # the task comes first
     blocks = ["\n".join(f"{setting.called} = {text}" for setting, text in lines if text)]
     for agent in room.agents:
@@ -138,7 +138,7 @@ def room_file_text(room: RoomInfo) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _written(setting: Setting, value: Any) -> str:
+def _toml_value(setting: Setting, value: Any) -> str:
     match value:
         case bool():
             return "true" if value else ""

@@ -87,7 +87,7 @@ def visible(text: str) -> str:
     """
     text = _LONG_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
     text = _EMPTY_LINES.sub(_counted_lines, text)
-    return _ODD.sub(_shown, _MANY_MARKS.sub(_without_marks, text))
+    return _ODD.sub(_visible, _MANY_MARKS.sub(_without_marks, text))
 
 
 def visible_line(text: str, limit: int = 500) -> str:
@@ -98,7 +98,7 @@ def visible_line(text: str, limit: int = 500) -> str:
     line = _SHORT_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
     line = _LINES.sub(lambda run: f"⏎×{len(run.group())}", line)
     line = _MANY_MARKS.sub(_without_marks, line.replace("\n", "⏎").replace("\t", "⇥"))
-    line = _ODD.sub(_shown, line)
+    line = _ODD.sub(_visible, line)
     return line if len(line) <= limit else f"{line[:limit]}{ELLIPSIS} ({len(text):,} characters)"
 
 
@@ -119,7 +119,7 @@ def _code_points(char: str, count: int) -> str:
     return f"<U+{ord(char):04X}>{f'×{count}' if count > 1 else ''}"
 
 
-def _shown(match: re.Match[str]) -> str:
+def _visible(match: re.Match[str]) -> str:
     char, count = match.group(1), len(match.group())
     if unicodedata.category(char) not in _WITHOUT_INK and not _EMPTY.match(char):
         return match.group()

@@ -129,7 +129,7 @@ class ConversationState:
         """Take one event. Never raises, whatever a server sends."""
         match event:
             case ev.TextAdded() | ev.StepAdded() | ev.StepSet() | ev.ToolStatusChanged():
-                self._told(event)
+                self._add_to_turn(event)
             case ev.TurnStarted():
                 self._turn_started(event)
             case ev.TurnNoted():
@@ -147,9 +147,9 @@ class ConversationState:
             case ev.AgentStatusChanged() | ev.RoundStarted() | ev.ParallelStarted():
                 self._round_went_on(event)
             case ev.RoomLoaded(info, messages) | ev.ConversationLoaded(info, messages):
-                self._loaded(info, messages)
+                self._load(info, messages)
             case ev.RoomChanged() | ev.ConversationChanged():
-                self._changed(event)
+                self._take_changed(event)
             case ev.LinkChanged():
                 self.link = event
             case ev.Unknown():
@@ -166,7 +166,7 @@ class ConversationState:
             last = self.last_turn  # a chat's last turn may already say why
             is_told = not self.is_room and last is not None and last.status != "said"
             self.run_error = "" if is_told else event.content
-            self._close_open_turns(*_failed(event.content))
+            self._close_open_turns(*_failed_status(event.content))
         if not isinstance(self.info, ev.RoomInfo):
             return
         room = self.info
@@ -276,7 +276,7 @@ class ConversationState:
             self._guide = turn.compare_guide(self._guide)
             self.changed.add(turn.id)
 
-    def _told(self, event: ev.TextAdded | StepEvent) -> None:
+    def _add_to_turn(self, event: ev.TextAdded | StepEvent) -> None:
         turn = self.turns.get(event.turn_id) or self.turn_of(event.turn_id)
         is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"
         if turn is None and isinstance(event, ev.ToolStatusChanged) and event.status == ev.UNDONE:
@@ -450,7 +450,7 @@ class ConversationState:
 
     # --- the conversation ------------------------------------------------------------------------------
 
-    def _loaded(self, info: ev.RoomInfo | ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
+    def _load(self, info: ev.RoomInfo | ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
         known, task = self.turns, self.room.task if self.is_room else ""
         self.info, self.members, self.turns, self._heads = info, Agents(), {}, {}
         self.ledger, self.run_error, self._tells_parents, self._guide = Ledger(), "", False, None
@@ -494,7 +494,7 @@ class ConversationState:
                 self._keep(turn, self._speaker("", turn.sender_name, turn.round_number))
                 self.ledger.spend(turn)
 
-    def _changed(self, event: ev.RoomChanged | ev.ConversationChanged) -> None:
+    def _take_changed(self, event: ev.RoomChanged | ev.ConversationChanged) -> None:
         """Take the name, the agents and the settings; what was said stays as received."""
         if isinstance(event, ev.ConversationChanged):
             info, before = event.conversation, self.info
@@ -554,7 +554,7 @@ def _ending(told: ev.TurnEnded | ev.Message) -> tuple[TurnStatus, str]:
     return ("cut", told.interrupted) if told.interrupted else ("said", "")
 
 
-def _failed(content: str) -> tuple[TurnStatus, str]:
+def _failed_status(content: str) -> tuple[TurnStatus, str]:
     if content == STOPPED:
         return "cut", "stop"
     if content.startswith(INTERRUPTED):

@@ -122,11 +122,11 @@ class VoiceLines:
             case WordsUnclear():
                 self._unclear()
             case WordsTyped(key, text):
-                self._typed(key, text)
+                self._take_typed(key, text)
             case WordsSpoken():
-                self._spoken(event)
+                self._take_spoken(event)
             case WordsLost(segment_id):
-                self._lost(segment_id)
+                self._lose(segment_id)
             case ItemStored(item):
                 self._store(item)
             case HistoryLoaded(items):
@@ -186,7 +186,7 @@ class VoiceLines:
             self._by_segment.pop(segment, None)
         self.changed.add(line.id)
 
-    def _typed(self, key: str, text: str) -> None:
+    def _take_typed(self, key: str, text: str) -> None:
         if key in self._by_segment or not text.strip() or self._join_bare("person", key, text):
             return
         line = self._begin("person", status="said", is_typed=True)
@@ -195,7 +195,7 @@ class VoiceLines:
         line.finals.add(key)
         self._retell(line)
 
-    def _spoken(self, event: WordsSpoken) -> None:
+    def _take_spoken(self, event: WordsSpoken) -> None:
         text = event.text[:MAX_SEGMENT_CHARACTERS]
         line = self._line_of(event.segment_id)
         if line is None:
@@ -226,7 +226,7 @@ class VoiceLines:
                 line.status = "cut"
                 self.changed.add(line.id)
 
-    def _lost(self, segment_id: str) -> None:
+    def _lose(self, segment_id: str) -> None:
         line = self._line_of(segment_id)
         if line is not None and not line.item_id and (line.status == "open" or line.is_typed):
             line.status = "lost"

@@ -49,23 +49,23 @@ def main(arguments: list[str]) -> int:
     os.dup2(2, 1)  # what libraries print must not come between our lines
     _log_to_stderr()
     options = _parsed(arguments)
-    return asyncio.run(_ended(options, out))
+    return asyncio.run(_run_to_end(options, out))
 
 
-async def _ended(options: argparse.Namespace, out: TextIO) -> int:
+async def _run_to_end(options: argparse.Namespace, out: TextIO) -> int:
     """Run until told to end, and leave: the loop's own end would wait for threads that load models."""
     try:
         await _run(options, out)
     except ConfigError as error:
-        code = _failed(out, error, WRONG_USAGE)
+        code = _report_failure(out, error, WRONG_USAGE)
     except ConnectFailed as error:
-        code = _failed(out, error, NO_SERVER)
+        code = _report_failure(out, error, NO_SERVER)
     except AgentTuiError as error:
-        code = _failed(out, error, BUG)
+        code = _report_failure(out, error, BUG)
     except Exception as error:  # the command line's last line of defence
         log.exception("the agent failed")
         bug = AgentTuiError(f"internal error: {type(error).__name__}", "its log says where")
-        code = _failed(out, bug, BUG)
+        code = _report_failure(out, bug, BUG)
     else:
         code = OK
     _leave(code)
@@ -108,7 +108,7 @@ def _log_to_stderr() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
-def _failed(out: TextIO, error: AgentTuiError, code: int) -> int:
+def _report_failure(out: TextIO, error: AgentTuiError, code: int) -> int:
     line = inert_line(str(error), _MAX_LINE_CHARACTERS)
     tell(out, "failed", title=error.title, detail=line)
     log.error("%s", line)

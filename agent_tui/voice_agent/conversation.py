@@ -119,7 +119,7 @@ class Conversation:
             async with aclosing(events):
                 async for event in events:
                     if isinstance(event, ev.MessageStored) and event.message.role == "user":
-                        self._named(key, event.message.id)
+                        self._keep_question(key, event.message.id)
                     if isinstance(event, ev.TurnStarted):
                         self.answer_id = self._under_way = answer_id = event.turn_id
                         del self._files[: len(files)]
@@ -159,7 +159,7 @@ class Conversation:
         self._under_way = ""
         self._stopping = asyncio.create_task(self._stop(), name="conversation.stop")
 
-    def _named(self, key: str, message_id: str) -> None:
+    def _keep_question(self, key: str, message_id: str) -> None:
         self.questions[key] = message_id
         while len(self.questions) > _QUESTIONS_KEPT:
             del self.questions[next(iter(self.questions))]
@@ -183,7 +183,7 @@ class Conversation:
         """Tell the backend how a message was really spoken. Never raises: the session continues without
         it.
         """
-        await self._record(message_id=message_id, spoken=_known(spoken), interrupted=interrupted)
+        await self._record(message_id=message_id, spoken=_known_fields(spoken), interrupted=interrupted)
 
     async def record_whole(
         self, key: str, role: str, text: str, spoken: SpeechRecord, *, speaker: str, interrupted: bool
@@ -194,7 +194,7 @@ class Conversation:
             role=role,
             content=text,
             speaker=speaker,
-            spoken=_known(spoken),
+            spoken=_known_fields(spoken),
             interrupted=interrupted,
         )
 
@@ -215,7 +215,7 @@ class Conversation:
         await self._client.aclose()
 
 
-def _known(spoken: SpeechRecord) -> dict[str, object]:
+def _known_fields(spoken: SpeechRecord) -> dict[str, object]:
     return {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
 
 

@@ -162,7 +162,7 @@ async def run_room(out: TextIO) -> None:
         finally:
             with suppress(TimeoutError):  # otherwise others would see a ghost for twenty seconds
                 await asyncio.wait_for(room.disconnect(), LEAVE_SECONDS)
-            await _closed(closing)
+            await _close_all(closing)
 
 
 async def run_console(out: TextIO, address: str) -> None:
@@ -191,7 +191,7 @@ async def run_console(out: TextIO, address: str) -> None:
         try:
             await life.during(talk())
         finally:
-            await _closed(closing)
+            await _close_all(closing)
 
 
 async def run_worker(out: TextIO, name: str) -> None:
@@ -250,7 +250,7 @@ async def _serve_job(context: JobContext, shared: Assignment) -> None:
     agent = RoomSession(told, parts, context.room)
 
     async def close() -> None:
-        await _closed([parts, agent])
+        await _close_all([parts, agent])
 
     context.add_shutdown_callback(close)
     await agent.start()
@@ -275,7 +275,7 @@ def _notify(out: TextIO, notices: list[LanguageNotice]) -> None:
         tell(out, "notice", code=notice.code, title=notice.title, detail=notice.detail)
 
 
-async def _closed(closing: list[Closable]) -> None:
+async def _close_all(closing: list[Closable]) -> None:
     """Close everything, the newest first, and abandon what hangs."""
     try:
         async with asyncio.timeout(CLOSE_SECONDS):

@@ -71,7 +71,7 @@ class Session:
         if parts.whisper:
             parts.whisper.is_flushed = self.is_manual
         self.agent = GuideAgent(self.talk)
-        self.livekit = self._made(choice)
+        self.livekit = self._make_session(choice)
         # The LLM that answers instead of the conversation, which then only stores words; "" for none.
         self._other_mind = "" if isinstance(self.livekit.llm, ConversationLLM) else _name_of(choice.llm)
         self._held: SpeechHandle | None = None  # an answer that the latest words do not interrupt
@@ -80,7 +80,7 @@ class Session:
         self.livekit.on("conversation_item_added", self._on_item)
         self.livekit.on("error", self._on_error)
 
-    def _made(self, choice: VoiceAgentConfig) -> AgentSession[VoiceTalk]:
+    def _make_session(self, choice: VoiceAgentConfig) -> AgentSession[VoiceTalk]:
         return AgentSession(
             userdata=self.talk,
             vad=self.parts.detector,
@@ -266,7 +266,9 @@ class Session:
             self._heard[item.id] = item
         elif message_id := item.extra.get(MESSAGE):  # else a greeting, or words of the session itself
             self._record_questions()
-            self._record(self.conversation.record(message_id, _spoken(item), interrupted=item.interrupted))
+            self._record(
+                self.conversation.record(message_id, _speech_record(item), interrupted=item.interrupted)
+            )
         elif self._other_mind:
             self._record_questions()
             self._record_whole(item)
@@ -277,7 +279,7 @@ class Session:
         """
         for heard in [*self._heard.values()]:
             if question_id := self.conversation.questions.get(heard.id):
-                spoken = replace(_spoken(heard), text="")
+                spoken = replace(_speech_record(heard), text="")
                 self._record(self.conversation.record(question_id, spoken, interrupted=heard.interrupted))
             elif self._other_mind:
                 self._record_whole(heard)
@@ -286,7 +288,7 @@ class Session:
     def _record_whole(self, item: llm.ChatMessage) -> None:
         if text := (item.text_content or "").strip():
             speaker = "" if item.role == "user" else self._other_mind
-            spoken = replace(_spoken(item), text="")
+            spoken = replace(_speech_record(item), text="")
             work = self.conversation.record_whole(
                 item.id, item.role, text, spoken, speaker=speaker, interrupted=item.interrupted
             )
@@ -318,7 +320,7 @@ class Session:
         await self.conversation.aclose()
 
 
-def _spoken(item: llm.ChatMessage) -> SpeechRecord:
+def _speech_record(item: llm.ChatMessage) -> SpeechRecord:
     """Return how a message was spoken; with its text only if the person cut in."""
     known = item.metrics
     text = item.text_content or "" if item.interrupted else ""

@@ -174,7 +174,7 @@ def client_frame(frame: SocketFrame) -> UserMessage | ClientToolResult:
             if not frame.text("call_id"):
                 raise ValueError("CLIENT_TOOL_RESULT has no call_id")
             error = frame.fields.get("error")
-            said = "" if error is None else _told(error) or "failed"
+            said = "" if error is None else _text_of(error) or "failed"
             return ClientToolResult(frame.text("call_id"), frame.fields.get("result"), said)
         case _:
             raise ValueError(f"clients send no {frame.type or 'frame without a type'}")
@@ -193,7 +193,7 @@ def source_of(step_id: str) -> str:
 
 def error_parts(frame: SocketFrame) -> tuple[str, str]:
     """Return (code, details) of an ``ERROR``, each as text."""
-    return _told(frame.fields.get("code")), _told(frame.fields.get("details"))
+    return _text_of(frame.fields.get("code")), _text_of(frame.fields.get("details"))
 
 
 def error_line(frame: SocketFrame) -> str:
@@ -214,7 +214,7 @@ def orphan_line(frame: SocketFrame) -> str:
         case "AGENT_EVENT_TOOL_CALL_CHUNK":
             said = f"{frame.text('tool_name')} {frame.text('args_chunk')}"
         case "AGENT_EVENT_TOOL_RESULT":
-            said = f"{frame.text('tool_name')}: {_told(frame.fields.get('result'))}"
+            said = f"{frame.text('tool_name')}: {_text_of(frame.fields.get('result'))}"
         case "AGENT_EVENT_SEND_FILE":
             said = frame.text("path")
         case "ERROR":
@@ -258,13 +258,13 @@ class AgentSocketDecoder:
             case "CLIENT_TOOL_STATUS" if frame.status is not None:
                 return self._client_stands(frame.text("call_id"), frame.status)
             case "AGENT_EVENT_TEXT_CHUNK" if isinstance(frame.fields.get("text"), str):
-                return self._said(frame.source, self._pairs.joined(frame.source, frame.fields["text"]))
+                return self._add_words(frame.source, self._pairs.joined(frame.source, frame.fields["text"]))
             case "AGENT_EVENT_TOOL_CALL_CHUNK":
-                return self._called(frame)
+                return self._add_call(frame)
             case "AGENT_EVENT_TOOL_RESULT" if "result" in frame.fields:
                 return self._came_of_it(frame)
             case "AGENT_EVENT_CUSTOM_UPDATE" if "payload" in frame.fields:
-                return self._progressed(frame.source, frame.fields["payload"])
+                return self._add_progress(frame.source, frame.fields["payload"])
             case "AGENT_EVENT_SEND_FILE" if frame.text("path"):
                 return [ev.TurnNoted(self.turn_id, FILE_OFFERED, about=frame.text("path"))]
             case "AGENT_EVENT_CLIENT_TOOL_CALL" if (call := client_tool_call(frame)) is not None:
@@ -278,7 +278,7 @@ class AgentSocketDecoder:
             case _:
                 return [_unknown(frame, UNEXPECTED_MSG_TYPE)]
 
-    def _said(self, source: str, text: str) -> list[ev.Event]:
+    def _add_words(self, source: str, text: str) -> list[ev.Event]:
         if not text:
             return []
         events: list[ev.Event] = []
@@ -288,7 +288,7 @@ class AgentSocketDecoder:
             events, self._speaking[source] = [step], step.step.id
         return [*events, ev.StepAdded(self.turn_id, self._speaking[source], text)]
 
-    def _called(self, frame: SocketFrame) -> list[ev.Event]:
+    def _add_call(self, frame: SocketFrame) -> list[ev.Event]:
         """Take a piece of a call: a name begins one; pieces without a name belong to the last open call of
         their source.
         """
@@ -319,10 +319,10 @@ class AgentSocketDecoder:
             return []
         if call is not None:
             calls.remove(call)
-        content = _told(frame.fields["result"])
-        return self._closed(call, frame.source, name, content, success=content_success(content))
+        content = _text_of(frame.fields["result"])
+        return self._close_call(call, frame.source, name, content, success=content_success(content))
 
-    def _closed(
+    def _close_call(
         self, call: _Call | None, source: str, name: str, content: str, *, success: bool
     ) -> list[ev.Event]:
         self._speaking.pop(source, None)
@@ -334,7 +334,7 @@ class AgentSocketDecoder:
         status = "done" if success else "denied" if call.is_denied else "failed"
         return [ev.ToolStatusChanged(self.turn_id, id_ref, status), result]
 
-    def _progressed(self, source: str, payload: object) -> list[ev.Event]:
+    def _add_progress(self, source: str, payload: object) -> list[ev.Event]:
         """Take progress, for the open call of its source, if there is exactly one."""
         line, calls = progress_line(payload), self._open.get(source, [])
         if not line:
@@ -378,9 +378,9 @@ class AgentSocketDecoder:
         calls.remove(call)
         self._answered[call.name] = self._answered.get(call.name, 0) + 1
         if "error" in frame.fields:
-            return self._closed(call, MAIN, call.name, _told(frame.fields["error"]), success=False)
-        content = _told(frame.fields.get("result"))
-        return self._closed(call, MAIN, call.name, content, success=content_success(content))
+            return self._close_call(call, MAIN, call.name, _text_of(frame.fields["error"]), success=False)
+        content = _text_of(frame.fields.get("result"))
+        return self._close_call(call, MAIN, call.name, content, success=content_success(content))
 
     def _step(self, kind: str, source: str, **fields: Any) -> ev.StepSet:
         id_ = f"step-{self._count}" if source == MAIN else f"step-{self._count}{_AT}{source}"
@@ -426,16 +426,16 @@ class _Arguments:
 def progress_line(payload: object) -> str:
     """Return a tool's progress as one line of text; empty if it only says that the tool is running."""
     if not isinstance(payload, dict):
-        return _told(payload)
+        return _text_of(payload)
     said = {name: value for name, value in payload.items() if value not in (None, "")}
     if said.get("status") == "running" and len(said) > 1:
         del said["status"]
     if len(said) == 1 and isinstance(only := next(iter(said.values())), str):
         return encodable(only)
-    return encodable(", ".join(f"{name}: {_told(value)}" for name, value in said.items()))
+    return encodable(", ".join(f"{name}: {_text_of(value)}" for name, value in said.items()))
 
 
-def _told(value: object) -> str:
+def _text_of(value: object) -> str:
     if isinstance(value, str):
         return encodable(value)
     return "" if value is None else dump(value)

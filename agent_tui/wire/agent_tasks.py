@@ -117,9 +117,9 @@ class AgentTaskDecoder:
         match data.get("type"):
             case "text" | "thinking" as kind:
                 said = _first(data, "content", "text", kind)
-                return self._said(kind, self._pairs.joined(kind, said) if isinstance(said, str) else "")
+                return self._add_words(kind, self._pairs.joined(kind, said) if isinstance(said, str) else "")
             case "tool_use":
-                return self._called(data)
+                return self._add_call(data)
             case "tool_result":
                 return self._came_of_it(data)
             case "completed":
@@ -131,7 +131,7 @@ class AgentTaskDecoder:
             case _:
                 return []
 
-    def _said(self, kind: str, text: str) -> list[ev.Event]:
+    def _add_words(self, kind: str, text: str) -> list[ev.Event]:
         if kind == "text" and self._open != kind and self._has_spoken:
             text = text.removeprefix(BETWEEN_STEPS)  # for clients that get no steps between
         if not text:
@@ -141,7 +141,7 @@ class AgentTaskDecoder:
         self._open = kind
         return [*begun, ev.StepAdded(self._turn_id, f"step-{self._count - 1}", text)]
 
-    def _called(self, data: dict[str, Any]) -> list[ev.Event]:
+    def _add_call(self, data: dict[str, Any]) -> list[ev.Event]:
         arguments = _first(data, "input", "arguments", "args")
         written = arguments if isinstance(arguments, str) else dump({} if arguments is None else arguments)
         call_id, name, self._open = _text(data, *_IDS), _text(data, *_NAMES), ""
@@ -154,7 +154,7 @@ class AgentTaskDecoder:
         success = data.get("success") is not False and data.get("is_error") is not True
         content = _first(data, "content", "result", "output")
         told = encodable(content) if isinstance(content, str) else "" if content is None else dump(content)
-        name, call = _text(data, *_NAMES), self._closed(_text(data, *_IDS), _text(data, *_NAMES))
+        name, call = _text(data, *_NAMES), self._take_call(_text(data, *_IDS), _text(data, *_NAMES))
         id_ref = call.step_id if call is not None else ""
         name = name or (call.name if call is not None else "")
         result = self._step("tool_result", name=name, content=told, id_ref=id_ref, success=success)
@@ -162,7 +162,7 @@ class AgentTaskDecoder:
             return [result]
         return [ev.ToolStatusChanged(self._turn_id, id_ref, "done" if success else "failed"), result]
 
-    def _closed(self, call_id: str, name: str) -> _Call | None:
+    def _take_call(self, call_id: str, name: str) -> _Call | None:
         """Return the call that a result names by its id; without one, the oldest call with its name."""
         for call in self._calls:
             if call.id == call_id if call_id else name in ("", call.name):

@@ -112,7 +112,7 @@ class AgentTaskEncoder:
                     open_call.arguments += arguments
                 yield from self._say(step_id, content)
             case ev.ToolStatusChanged(_, step_id):
-                yield from self._called(step_id)
+                yield from self._tool_use(step_id)
             case ev.TurnDone():
                 yield stream_event(self.task_id, "completed")
             case ev.RunFailed(content):
@@ -134,7 +134,7 @@ class AgentTaskEncoder:
             self._said = step_id
         yield stream_event(self.task_id, kind, content=words)
 
-    def _called(self, step_id: str) -> Iterator[str]:
+    def _tool_use(self, step_id: str) -> Iterator[str]:
         call = self._calls.get(step_id)
         if call is None or call.is_told or self._is_voice:
             return
@@ -142,7 +142,7 @@ class AgentTaskEncoder:
         yield stream_event(self.task_id, "tool_use", id=step_id, name=call.name, input=_input(call.arguments))
 
     def _came_of_it(self, step: ev.Step) -> Iterator[str]:
-        yield from self._called(step.id_ref)
+        yield from self._tool_use(step.id_ref)
         if not self._is_voice:
             told = {"id": step.id_ref, "name": step.name, "content": step.content}
             yield stream_event(self.task_id, "tool_result", **told, success=step.success)

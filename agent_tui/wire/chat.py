@@ -92,7 +92,7 @@ class ChatDecoder:
             return self._decoded(name, data)
         except ValidationError as error:
             if name in TERMINAL:
-                return self._ended(name, data)
+                return self._turn_ended(name, data)
             return ev.Unknown(name, data, reason(error))
 
     def _gone_on(self, data: str) -> str | None:
@@ -123,7 +123,7 @@ class ChatDecoder:
             case "message":
                 return ev.MessageStored(chat_message(parse(ChatMessage, data)))
             case "answer_started":
-                return self._started(vars(parse(_AnswerStarted, data)))
+                return self._turn_started(vars(parse(_AnswerStarted, data)))
             case "answer_note":
                 return ev.TurnNoted(**vars(parse(_AnswerNote, data)))
             case "answer_ended":
@@ -133,7 +133,7 @@ class ChatDecoder:
             case "conversation":
                 return ev.ConversationChanged(ev.ConversationInfo(**vars(parse(_Conversation, data))))
             case "done" | "error":
-                return self._ended(name, data)
+                return self._turn_ended(name, data)
             case _:
                 return ev.Unknown(name, data, "no such event in the protocol")
 
@@ -153,11 +153,11 @@ class ChatDecoder:
             self.turn_id = f"{self._first_id}-{self._answers}"
         return self.turn_id
 
-    def _started(self, said: dict[str, Any]) -> ev.Event:
+    def _turn_started(self, said: dict[str, Any]) -> ev.Event:
         self.turn_id, self._is_over, self._known = said["turn_id"], False, ""
         return ev.TurnStarted(room_id="", role="assistant", sender_color="", round_number=0, **said)
 
-    def _ended(self, name: str, data: str) -> ev.Event:
+    def _turn_ended(self, name: str, data: str) -> ev.Event:
         self._is_over, self._known = True, ""
         if name == "error":
             return ev.RunFailed(error_text(data))

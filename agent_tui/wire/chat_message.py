@@ -125,7 +125,7 @@ _read_spoken = reader(
 AnySpoken = Annotated[ev.SpeechRecord, BeforeValidator(_read_spoken)]
 
 
-def _spoken(value: object) -> object:
+def _as_mapping(value: object) -> object:
     return value if isinstance(value, dict) else None
 
 
@@ -141,7 +141,7 @@ ChatMessage = fields_of(
     usage=(AnyUsage, None),
     seconds=(AnySeconds, None),
     calls=(Any, None),
-    spoken=(Annotated[AnySpoken | None, BeforeValidator(_spoken)], None),
+    spoken=(Annotated[AnySpoken | None, BeforeValidator(_as_mapping)], None),
     notes=(Notes, ()),
 )
 

@@ -144,19 +144,19 @@ def error_text(data: str) -> str:
         value = json.loads(data)
     except (ValueError, RecursionError):
         return encodable(data).strip() or f"{NO_REASON}: {ADVICE}"
-    if said := _said(value):
+    if said := _reason_in(value):
         return said
     is_empty = not (any(value.values()) if isinstance(value, Mapping) else value)
     only = "" if is_empty else f", only {encodable(data)[:MAX_REASON_CHARACTERS]}"
     return f"{NO_REASON}{only}: {ADVICE}"
 
 
-def _said(value: object, depth: int = 3) -> str:
+def _reason_in(value: object, depth: int = 3) -> str:
     if isinstance(value, str):
         return encodable(value).strip()
     if not isinstance(value, Mapping) or not depth:
         return ""
-    return next((said for name in _REASONS if (said := _said(value.get(name), depth - 1))), "")
+    return next((said for name in _REASONS if (said := _reason_in(value.get(name), depth - 1))), "")
 
 
 def parse(model: type[W], data: str) -> W:

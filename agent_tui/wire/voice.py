@@ -236,15 +236,15 @@ class SessionDecoder:
                 yield from self._item(event.conversation_item_added.item)
             case "function_tools_started":
                 for call in event.function_tools_started.function_calls:
-                    yield from self._started(call, at)
+                    yield from self._tool_started(call, at)
             case "function_tools_executed":
-                yield from self._executed(event.function_tools_executed)
+                yield from self._tools_executed(event.function_tools_executed)
             case "tool_execution_updated":
                 yield from self._tool(event.tool_execution_updated, at)
             case "agent_false_interruption":
                 yield FalseInterruption(event.agent_false_interruption.resumed)
             case "error":
-                yield from self._failed(event.error.message)
+                yield from self._session_failed(event.error.message)
             case "debug_message":
                 yield from spoken_words(event.debug_message)
             case _ if name in _NOT_SHOWN:
@@ -287,7 +287,7 @@ class SessionDecoder:
         self._segment += heard.is_final
         yield WordsHeard(segment, heard.transcript[:MAX_TEXT_CHARACTERS], heard.is_final)
 
-    def _failed(self, said: str) -> Iterator[VoiceEvent]:
+    def _session_failed(self, said: str) -> Iterator[VoiceEvent]:
         """Yield the error for a person, once: a provider that is down fails again and again."""
         message = failure(said)
         if message != self._failure:
@@ -312,7 +312,7 @@ class SessionDecoder:
                     if item.function_call.HasField("created_at")
                     else None
                 )
-                yield from self._started(item.function_call, at)
+                yield from self._tool_started(item.function_call, at)
             case "function_call_output":
                 yield from self._result(item.function_call_output)
             case "agent_config_update":  # instructions and tools of the agent: not for people
@@ -327,19 +327,19 @@ class SessionDecoder:
     ) -> Iterator[VoiceEvent]:
         match update.WhichOneof("update"):
             case "started":
-                yield from self._started(update.started.function_call, at)
+                yield from self._tool_started(update.started.function_call, at)
             case "call_updated":
                 call_id = _name(update.call_updated.call_id)
                 said = update.call_updated.message[:MAX_LINE_CHARACTERS]
                 yield ToolStatusChanged(self._call(call_id).turn_id, call_id, "running", progress=said)
             case "ended":
-                yield from self._ended(update.ended, at)
+                yield from self._tool_ended(update.ended, at)
             case "reply_updated":  # whether its result was answered: the answer itself shows that
                 return
             case name:
                 yield Unknown(f"session tool update {name or ''}".strip(), "", "not known")
 
-    def _started(self, call: pb.FunctionCall, at: float | None) -> Iterator[VoiceEvent]:
+    def _tool_started(self, call: pb.FunctionCall, at: float | None) -> Iterator[VoiceEvent]:
         call_id = _name(call.call_id or call.id)
         if call_id in self._calls:
             return
@@ -357,7 +357,7 @@ class SessionDecoder:
             ),
         )
 
-    def _ended(
+    def _tool_ended(
         self, ended: pb.AgentSessionEvent.ToolExecutionUpdated.Ended, at: float | None
     ) -> Iterator[VoiceEvent]:
         call_id = _name(ended.call_id)
@@ -370,11 +370,11 @@ class SessionDecoder:
             known.is_over = True
             yield ToolStatusChanged(known.turn_id, call_id, status, seconds)
         if ended.message:
-            yield from self._said(call_id, "", ended.message, is_error=status != "done")
+            yield from self._tool_result(call_id, "", ended.message, is_error=status != "done")
 
-    def _executed(self, executed: pb.AgentSessionEvent.FunctionToolsExecuted) -> Iterator[VoiceEvent]:
+    def _tools_executed(self, executed: pb.AgentSessionEvent.FunctionToolsExecuted) -> Iterator[VoiceEvent]:
         for call in executed.function_calls:
-            yield from self._started(call, None)
+            yield from self._tool_started(call, None)
         for output in executed.function_call_outputs:
             yield from self._result(output)
 
@@ -384,9 +384,9 @@ class SessionDecoder:
         if not known.is_over:
             known.is_over = True
             yield ToolStatusChanged(known.turn_id, call_id, "failed" if output.is_error else "done")
-        yield from self._said(call_id, output.name, output.output, is_error=output.is_error)
+        yield from self._tool_result(call_id, output.name, output.output, is_error=output.is_error)
 
-    def _said(self, call_id: str, name: str, text: str, *, is_error: bool) -> Iterator[VoiceEvent]:
+    def _tool_result(self, call_id: str, name: str, text: str, *, is_error: bool) -> Iterator[VoiceEvent]:
         known = self._call(call_id)
         if known.has_result:
             return

@@ -128,16 +128,16 @@ class Asking:
                 self._composer.tell(say("chat.agent.busy", reason=localised(error)))
         except AgentTuiError as error:
             is_deleted = not self._chat.link.is_agent and await self._chat.is_deleted(error)
-            self._failed(question, is_queued, error)
+            self._on_failed(question, is_queued, error)
             if is_deleted:
                 self._chat.tell_deleted()
         finally:
-            self._arrived(question)
+            self._on_arrived(question)
         if self._is_next_due:  # it came before this question was known to be taken, or to have to wait
             self._send_next()
         self._chat.host.show_soon()
 
-    def _arrived(self, question: Question) -> None:
+    def _on_arrived(self, question: Question) -> None:
         if self._sending is question:  # the next one may be being sent already
             self._sending = None
 
@@ -147,7 +147,7 @@ class Asking:
         if self._state.link.status not in NO_LOG:
             self._is_awaiting = True
             await chat.link.begin(chat.id, question)
-            self._taken(question, is_queued)
+            self._on_taken(question, is_queued)
             return
         answer = await chat.link.ask(chat.id, question)
         is_taken = False
@@ -155,8 +155,8 @@ class Asking:
             async for event in answer:
                 if not is_taken and not isinstance(event, ev.LinkChanged):
                     is_taken = True
-                    self._arrived(question)
-                    self._taken(question, is_queued)
+                    self._on_arrived(question)
+                    self._on_taken(question, is_queued)
                 await chat.take(event)
         except (StreamLost, TimedOut):
             if not is_taken:
@@ -165,7 +165,7 @@ class Asking:
             await answer.aclose()
             await chat.take(ev.LinkChanged("ended"))
 
-    def _taken(self, question: Question, is_queued: bool) -> None:
+    def _on_taken(self, question: Question, is_queued: bool) -> None:
         """The server took the question."""
         self._unsent = None
         if self._chat.link.is_agent:
@@ -190,7 +190,7 @@ class Asking:
         waits = Waiting(question.content, tuple(question.attachments), question.client_key)
         self._composer.set_queue((waits, *self._composer.queue))
 
-    def _failed(self, question: Question, is_queued: bool, error: AgentTuiError) -> None:
+    def _on_failed(self, question: Question, is_queued: bool, error: AgentTuiError) -> None:
         """The question could not be sent: it is kept, and will be sent as the same question."""
         self._is_awaiting = False
         if is_queued:
@@ -263,10 +263,10 @@ class Asking:
             self._chat.host.show_soon()
 
     async def _stop_now(self) -> None:
-        if not await self._chat.changed_by(self._stopped()):
+        if not await self._chat.changed_by(self._stop_answer()):
             self.is_stopping = False
             self._chat.host.show_soon()
 
-    async def _stopped(self) -> ev.ConversationInfo:
+    async def _stop_answer(self) -> ev.ConversationInfo:
         client = await self._chat.client()
         return await client.stop(self._chat.id)

@@ -76,9 +76,9 @@ class ChatCommands:
             raise NotDone(say("chat.not_now"))
         if self._chat.new is not None:
             raise NotDone(say("chat.nothing_to_summarise"))
-        _need(await self._chat.changed_by(self._compacted(keep)))
+        _need(await self._chat.changed_by(self._ask_to_compact(keep)))
 
-    async def _compacted(self, keep: str) -> ConversationInfo:
+    async def _ask_to_compact(self, keep: str) -> ConversationInfo:
         client = await self._chat.client()
         return await client.compact(self._info.id, keep)
 

@@ -90,7 +90,7 @@ class ChatComposer(Writing):
     def on_mount(self) -> None:
         """Hold the queue of an earlier run until the person says so."""
         kept = load_draft(self._kept_as)
-        self.attachments, self.queue = kept.attachments, _held(kept.queue)
+        self.attachments, self.queue = kept.attachments, _with_hold(kept.queue)
 
     def belongs_to(self, conversation_id: str) -> None:
         """Keep everything under another id: a new chat was stored."""
@@ -208,7 +208,7 @@ class ChatComposer(Writing):
 
     def hold(self, is_held: bool = True) -> None:
         """Send what waits now only when the person says so; what is asked later passes it."""
-        self.set_queue(_held(self.queue, is_held))
+        self.set_queue(_with_hold(self.queue, is_held))
 
     def edit(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         """Edit another text; the draft waits."""
@@ -242,7 +242,7 @@ def waiting_line(waits: Waiting) -> str:
     return say("chat.queued.held" if waits.is_held else "chat.queued", words=words)
 
 
-def _held(queue: tuple[Waiting, ...], is_held: bool = True) -> tuple[Waiting, ...]:
+def _with_hold(queue: tuple[Waiting, ...], is_held: bool = True) -> tuple[Waiting, ...]:
     return tuple(replace(waits, is_held=is_held) for waits in queue)
 
 

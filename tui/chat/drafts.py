@@ -43,7 +43,7 @@ def load_draft(conversation_id: str) -> KeptDraft:
     value = read_json(draft_path(conversation_id, ENDING))
     if not isinstance(value, Mapping):
         return KeptDraft()
-    queue = filter(None, map(_waiting, _listed(value.get("queue"))))
+    queue = filter(None, map(_waiting, _as_list(value.get("queue"))))
     return KeptDraft(_attachments(value.get("attachments")), tuple(queue))
 
 
@@ -84,11 +84,11 @@ def _waiting(value: object) -> Waiting | None:
 def _attachments(value: object) -> tuple[Attachment, ...]:
     return tuple(
         Attachment(item["name"], item["content"], item["type"])
-        for item in _listed(value)
+        for item in _as_list(value)
         if isinstance(item, Mapping)
         and all(isinstance(item.get(name), str) for name in ("name", "content", "type"))
     )
 
 
-def _listed(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []

@@ -91,10 +91,10 @@ class Files:
 
     def named_in(self, text: str) -> list[tuple[str, Path]]:
         """Return the files that ``text`` names after an ``@``; other words with ``@`` are ignored."""
-        found = {named[0]: named[1] for match in _NAMED.finditer(text) if (named := self._named(match))}
+        found = {named[0]: named[1] for match in _NAMED.finditer(text) if (named := self._file_named(match))}
         return list(found.items())
 
-    def _named(self, match: re.Match[str]) -> tuple[str, Path] | None:
+    def _file_named(self, match: re.Match[str]) -> tuple[str, Path] | None:
         name = match[1] or match[2]
         for one in (name, name.rstrip(_TRAILING)):
             if one and (path := self.path_of(one)) is not None:

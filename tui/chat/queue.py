@@ -36,7 +36,7 @@ class ChatQueueScreen(Dialog[None]):
         yield framed(say("chat.queue.title"), self._waiting, hint=self._waiting.hint)
 
     def _items(self) -> list[Item]:
-        return [Item(waits.key, waits.text, _shown(waits)) for waits in self._composer.queue]
+        return [Item(waits.key, waits.text, _queued_line(waits)) for waits in self._composer.queue]
 
     def _keep(self, item_id: str, text: str) -> None:
         queue = [edited(waits, text) if waits.key == item_id else waits for waits in self._composer.queue]
@@ -65,6 +65,6 @@ class ChatQueueScreen(Dialog[None]):
             self._waiting.look()
 
 
-def _shown(waits: Waiting) -> str:
+def _queued_line(waits: Waiting) -> str:
     words = "  ".join([waits.text, *(f"@{file.name}" for file in waits.attachments)]).strip()
     return say("chat.queued.held", words=words) if waits.is_held else words

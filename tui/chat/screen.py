@@ -80,7 +80,7 @@ class ChatScreen(LiveScreen):
         """``chat`` is the id of a stored chat, or a new one; ``open_chat`` is ``Places.open_chat``."""
         super().__init__(clock)
         self.first_question = ""  # of a new chat: asked when it is loaded
-        self._chat = OpenChat(link, chat, self._host, noted=self._noted)
+        self._chat = OpenChat(link, chat, self._host, noted=self._take_event)
         self.state = self._chat.state
         self._begin = self._chat.begin
         self.composer = self._chat.composer
@@ -116,7 +116,7 @@ class ChatScreen(LiveScreen):
 
     # --- what comes in ---------------------------------------------------------------------------------
 
-    def _noted(self, event: ev.Event) -> None:
+    def _take_event(self, event: ev.Event) -> None:
         """Update the parts after an event that is more than words."""
         if isinstance(event, ev.TurnNoted) and (told := texts.told_beside(event)):
             self._host.tell(told)

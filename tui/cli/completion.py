@@ -86,15 +86,15 @@ def answer(command: Any) -> None:
 
 def rooms(ctx: Any) -> Offered:
     """Return the rooms of this user: the word for each, and its description."""
-    return _stored("room") if wants_embedded(ctx.obj) else []
+    return _read_store("room") if wants_embedded(ctx.obj) else []
 
 
 def conversations(ctx: Any) -> Offered:
     """Return the chats of this user, as ``rooms``."""
-    return _stored("chat") if wants_embedded(ctx.obj) else []
+    return _read_store("chat") if wants_embedded(ctx.obj) else []
 
 
-def _stored(kind: str) -> Offered:
+def _read_store(kind: str) -> Offered:
     """Read the store of the embedded backend, whether that is running or not; never writes."""
     import sqlite3  # lazy: only a TAB reads the store directly
 

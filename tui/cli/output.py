@@ -60,7 +60,7 @@ def write(text: str) -> None:
             return
         text = whole + newline
     try:
-        _written(sys.stdout, text)
+        _write_now(sys.stdout, text)
     except OSError as error:
         drop()
         if on_lost is not None:
@@ -93,7 +93,7 @@ def end_line() -> None:
         write("\n")
 
 
-def _written(stream: TextIO, text: str) -> None:
+def _write_now(stream: TextIO, text: str) -> None:
     global is_writing
     is_writing = True
     try:
@@ -132,7 +132,7 @@ def complain(text: object) -> None:
 
 def _to_stderr(text: str) -> None:
     try:
-        _written(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")
+        _write_now(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")
     except OSError:
         drop(2)
 

@@ -68,15 +68,15 @@ def _in_words(text: str) -> str:
 def help_page(path: str) -> str:
     """Return the help page of a command, "" for the program's."""
     if path == ROOT:
-        words = _lines((f"  {PROGRAM} {_called(one)}", _with_words(one)) for one in children(ROOT))
+        words = _lines((f"  {PROGRAM} {_command_head(one)}", _with_words(one)) for one in children(ROOT))
         head = f"{_in_words(_USAGE)}{PROGRAM} [COMMAND]\n\n{_in_words(_HEAD)}\n\n"
         home = _entry(f"  {PROGRAM}", _in_words(_HOME))
         return "".join([head, home, words, *map(_in_words, (_ROOT_OPTIONS, _SERVER, _EXIT_CODES))])
     command = COMMANDS[path]
     blocks = [_usage(command), *_paragraphs(_in_words(command.about))]
     blocks += [_filled(_in_words(one.text), "  ") for one in command.arguments if one.text]
-    blocks.append(_lines((f"  {_called(one)}", _in_words(one.brief)) for one in children(path)))
-    blocks.append(_lines((_named(one), _in_words(one.text)) for one in command.options if one.text))
+    blocks.append(_lines((f"  {_command_head(one)}", _in_words(one.brief)) for one in children(path)))
+    blocks.append(_lines((_option_head(one), _in_words(one.text)) for one in command.options if one.text))
     blocks += _paragraphs(_in_words(command.after))
     page = "\n".join(block for block in blocks if block)
     return page + (_in_words(_SERVER) if command.has_server and not command.local else "")
@@ -103,7 +103,7 @@ def _with_words(group: Command) -> str:
     return f"{_in_words(group.brief)}\n{words}".strip()
 
 
-def _called(command: Command) -> str:
+def _command_head(command: Command) -> str:
     """Return a command as on its group's page: its last word, and its arguments."""
     arguments = [] if command.own_parser or not command.runs else command.arguments
     return " ".join([command.path.rpartition(" ")[2], *(one.shown for one in arguments)])
@@ -145,7 +145,7 @@ def _cells(text: str) -> int:
     return sum(2 if character >= WIDE and east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def _named(option: Option) -> str:
+def _option_head(option: Option) -> str:
     names = ", ".join(name for name in (option.short, option.name) if name)
     wants = "FORMAT" if option.offered and len(option.wants) > INDENT // 2 else option.wants
     return f"  {names} {wants}".rstrip()

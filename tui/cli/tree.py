@@ -138,7 +138,7 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
     def called(context: typer.Context, **given: Any) -> int:
         if is_group and context.invoked_subcommand is not None:
             return exits.DONE
-        values = {one.field: _said(command, one, given[one.name.lower()]) for one in arguments}
+        values = {one.field: _given_text(command, one, given[one.name.lower()]) for one in arguments}
         values |= {one.called: given[one.called] for one in options}
         connection: Connection = context.obj
         if command.local:
@@ -159,7 +159,7 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
     return called
 
 
-def _said(command: Command, argument: Argument, value: Any) -> Any:
+def _given_text(command: Command, argument: Argument, value: Any) -> Any:
     """Return an argument as it was given; raises ``ConfigError`` if it is empty."""
     if argument.optional and (value is None or argument.many):
         return value

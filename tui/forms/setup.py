@@ -140,7 +140,7 @@ class SetupScreen(Dialog[str]):
         self._asks_for = self._fields.wanted()
         self._tell_test(say("setup.testing", address=self._asks_for.address))
         try:
-            found = await (await self._client()).backend.test_provider(**await self._asked())
+            found = await (await self._client()).backend.test_provider(**await self._test_arguments())
         except NotFound as error:  # many gateways have no list
             self._choose((), say("setup.models.unlisted", error=told(error).rstrip(".")))
             return
@@ -169,7 +169,9 @@ class SetupScreen(Dialog[str]):
     async def _try_model(self, model: str) -> None:
         self._tell_test(say("setup.trying", model=model))
         try:
-            found = await (await self._client()).backend.test_provider(**await self._asked(), model=model)
+            found = await (await self._client()).backend.test_provider(
+                **await self._test_arguments(), model=model
+            )
         except AgentTuiError as error:
             self._tell(told(error), is_wrong=True)
         else:
@@ -194,7 +196,7 @@ class SetupScreen(Dialog[str]):
             self._tell(say("setup.stopped"))
         return bool(asking)
 
-    async def _asked(self) -> dict[str, str]:
+    async def _test_arguments(self) -> dict[str, str]:
         """Return the arguments of a test; raises ``ConfigError`` if the kept key cannot be read."""
         wanted, kept = self._fields.wanted(), self._fields.kept
         key = wanted.key or (await asyncio.to_thread(key_of, kept) if kept is not None else "")

@@ -213,14 +213,14 @@ class _Resolution:
             if binding_id in self._entries:
                 self._choose(self._entries[binding_id], text)
             else:
-                self._problems.append(self._unknown(binding_id))
+                self._problems.append(self._unknown_problem(binding_id))
         keys = {
-            entry.id: self._chosen[entry.id] if entry.id in self._chosen else self._left(entry)
+            entry.id: self._chosen[entry.id] if entry.id in self._chosen else self._keys_left(entry)
             for entry in self._entries.values()
         }
         return Keymap(keys, tuple(self._problems))
 
-    def _unknown(self, binding_id: str) -> str:
+    def _unknown_problem(self, binding_id: str) -> str:
         near = get_close_matches(binding_id, self._entries, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else "agent-tui config keys lists them"
         return f"keys.{binding_id[:_MAX_ID]}: no such action; {hint}"
@@ -253,7 +253,7 @@ class _Resolution:
         """Whether two actions cannot both have ``key``. Those that share one by default may."""
         return live_together(one, other) and not (key in one.keys and key in other.keys)
 
-    def _left(self, entry: KeymapEntry) -> tuple[str, ...]:
+    def _keys_left(self, entry: KeymapEntry) -> tuple[str, ...]:
         """Return the default keys that an action without configured keys still has."""
         kept = list(entry.keys)
         for chosen_id, chosen in self._chosen.items():

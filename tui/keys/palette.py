@@ -145,7 +145,7 @@ class Actions(Provider):
     def _rows(self) -> list[PaletteRow]:
         return cast("AgentTuiApp", self.app).places.palette.entries(self.screen)
 
-    def _shown(self, entry: PaletteRow, places: Sequence[int] = ()) -> tuple[Content, str]:
+    def _row_of(self, entry: PaletteRow, places: Sequence[int] = ()) -> tuple[Content, str]:
         """Return an entry as it is shown: with its keys at the right if they fit, else with help below it.
 
         ``places`` are the letters of its title that matched.
@@ -160,7 +160,7 @@ class Actions(Provider):
     async def discover(self) -> Hits:
         for entry in self._rows():
             if not entry.moves:  # who looks for those types them
-                shown, below = self._shown(entry)
+                shown, below = self._row_of(entry)
                 yield DiscoveryHit(shown, entry.do, entry.title, below or None)
 
     async def search(self, query: str) -> Hits:
@@ -170,7 +170,7 @@ class Actions(Provider):
         fits = [(*fit(query.split(), entry), entry) for entry in self._rows()]
         hits = [one for one in fits if one[0]]
         for score, places, entry in hits:
-            shown, below = self._shown(entry, places)
+            shown, below = self._row_of(entry, places)
             yield Hit(score, shown, entry.do, entry.title, below or None)
         if not hits:
             nothing = say("choose.nothing")

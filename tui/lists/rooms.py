@@ -134,9 +134,9 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     def action_new(self) -> None:
         if may(self, "new"):
-            self.app.push_screen(NewRoomScreen(self._link), self._made)
+            self.app.push_screen(NewRoomScreen(self._link), self._on_made)
 
-    def _made(self, made: MadeRoom | None) -> None:
+    def _on_made(self, made: MadeRoom | None) -> None:
         if made is None:
             return
         self.go_to(made.room)

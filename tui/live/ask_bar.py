@@ -266,9 +266,9 @@ class AskScreen(WholeScreen[Decision]):
 
     def _show(self) -> None:
         super()._show()
-        self._transcript.sight.note_rows_of(WHOLE, self._seen)
+        self._transcript.sight.note_rows_of(WHOLE, self._on_drawn)
 
-    def _seen(self) -> None:
+    def _on_drawn(self) -> None:
         self.call_after_refresh(self._guard.shown)
 
     def action_decide(self, decision: Decision) -> None:

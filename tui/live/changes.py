@@ -146,7 +146,7 @@ class ChangesScreen(ModalScreen[None]):
         self._top.show([say("changes.title"), *about], right=where)
         change = self._marked
         hints = [("changes.undo", "hint.undo", 0)] if change is not None and change.status == MADE else []
-        hints += [("changes.undo_answer", "hint.undo_answer", 1)] if self._left else []
+        hints += [("changes.undo_answer", "hint.undo_answer", 1)] if self._undoable else []
         hints += [("changes.open", "hint.open_all", 2)] if change is not None else []
         self._bottom.show(hints_of(self, [*hints, ("changes.back", "hint.back", 0)]))
 
@@ -168,7 +168,7 @@ class ChangesScreen(ModalScreen[None]):
     # --- undoing ---------------------------------------------------------------------------------------
 
     @property
-    def _left(self) -> list[ChangedFile]:
+    def _undoable(self) -> list[ChangedFile]:
         """The changes in the answer of the marked one that were not undone."""
         id_ = self._marked.message_id if self._marked is not None else ""
         return [one for one in self._changes if one.message_id == id_ and one.status != UNDONE]
@@ -188,7 +188,7 @@ class ChangesScreen(ModalScreen[None]):
 
     def action_undo_answer(self) -> None:
         """Restore all files as they were before the answer, after a question."""
-        if left := self._left:
+        if left := self._undoable:
             question = say("changes.sure", count=count(len(left)))
             ask_first(self.app, question, partial(self._undo, left[0].message_id))
 

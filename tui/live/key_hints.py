@@ -65,7 +65,7 @@ def hints_of(screen: Screen[Any], hints: Iterable[tuple[str, str, int]]) -> list
 
 def say_keys(key: str, keys: Mapping[str, str], **fields: object) -> Content:
     """Return the text of ``key`` as ``say`` does; ``keys`` fill its places, too, and are bold."""
-    return _marked(said(key), keys, fields)
+    return _with_bold_keys(said(key), keys, fields)
 
 
 def with_keys(screen: Screen[Any], text: str) -> Content:
@@ -75,14 +75,16 @@ def with_keys(screen: Screen[Any], text: str) -> Content:
         keys = {place: key_of(screen, place) for place in _PLACE.findall(part)}
         if not keys or any(keys.values()):
             words = " ".join(word for word in part.split() if keys.get(word.strip("{}"), word))
-            filled = _marked(_WRITTEN.sub(r"{\1}", words), {**keys, "enter": "enter", "tab": "tab"}, {})
+            filled = _with_bold_keys(
+                _WRITTEN.sub(r"{\1}", words), {**keys, "enter": "enter", "tab": "tab"}, {}
+            )
             while gap := _ARROWS.search(filled.plain):
                 filled = filled[: gap.start()] + filled[gap.end() :]
             shown.append(filled)
     return Content(PARTED).join(shown)
 
 
-def _marked(text: str, keys: Mapping[str, str], fields: Mapping[str, object]) -> Content:
+def _with_bold_keys(text: str, keys: Mapping[str, str], fields: Mapping[str, object]) -> Content:
     """Return ``text`` with its places filled, each by what has its name; ``keys`` are bold."""
     pieces: list[str | tuple[str, str]] = []
     for before, place, form, _ in Formatter().parse(text):

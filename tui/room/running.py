@@ -119,9 +119,9 @@ class RoomRun:
     def ask_to_leave(self) -> None:
         """Ask what to do with the agents that are speaking, then leave."""
         self._room.host.screen.app.clear_notifications()  # one of them may say what another ctrl+c does
-        self._room.host.open(QuitScreen(), self._chosen)
+        self._room.host.open(QuitScreen(), self._on_chosen)
 
-    def _chosen(self, choice: QuitAnswer | None) -> None:
+    def _on_chosen(self, choice: QuitAnswer | None) -> None:
         if choice in ("pause", "keep"):
             self._room.host.run("leave", self._leave(choice), exclusive=True)
 

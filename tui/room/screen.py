@@ -60,7 +60,7 @@ class RoomScreen(LiveScreen):
 
     def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, *, start: bool) -> None:
         super().__init__(clock)
-        self._room = room = OpenRoom(link, room_id, self._host, noted=self._noted)
+        self._room = room = OpenRoom(link, room_id, self._host, noted=self._take_event)
         self.state = room.state
         self._begin = room.begin
         self._panes = room.panes
@@ -93,7 +93,7 @@ class RoomScreen(LiveScreen):
 
     # --- what comes in ---------------------------------------------------------------------------------
 
-    def _noted(self, event: ev.Event) -> None:
+    def _take_event(self, event: ev.Event) -> None:
         """Pass on an event that is more than words."""
         self._runs.note(event)
         self._acts.note(event)

@@ -98,7 +98,7 @@ class AgentList(FormPart):
         return self._agents != list(self._before.values())
 
     def changes(self) -> dict[str, Any]:
-        return {"agents": [_changed(agent, self._before.get(agent.id)) for agent in self._agents]}
+        return {"agents": [_changed_fields(agent, self._before.get(agent.id)) for agent in self._agents]}
 
     def differs(self, agents: Iterable[AgentInfo]) -> bool:
         """Whether these are not the agents that are changed here; an empty list says nothing."""
@@ -162,7 +162,7 @@ def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentInfo]:
     return found
 
 
-def _changed(agent: AgentInfo, before: AgentInfo | None) -> dict[str, str]:
+def _changed_fields(agent: AgentInfo, before: AgentInfo | None) -> dict[str, str]:
     """Return the fields to send: of a known agent only what was changed."""
     known = before or AgentInfo("", "")
     now = {name: str(getattr(agent, name)) for name in _SETTINGS}

@@ -66,7 +66,7 @@ def _localised(words: str, language: str) -> str:
     lines = []
     for line in words.split("\n"):
         ours, quotes, quoted = line.partition(QUOTES)  # the words of a server: nothing in them is ours
-        told = _told(f"{ours}{quotes}{PLACE}" if quotes else line, DEEPEST, language).text
+        told = _by_sentences(f"{ours}{quotes}{PLACE}" if quotes else line, DEEPEST, language).text
         lines.append(told.replace(PLACE, quoted))
     return "\n".join(lines)
 
@@ -79,7 +79,7 @@ def parts_of(pattern: str) -> Parts:
     return tuple(zip(literals, [*names, ""], strict=True))
 
 
-def _told(text: str, deep: int, language: str) -> Translation:
+def _by_sentences(text: str, deep: int, language: str) -> Translation:
     """Return a text split into sentences so that as much as possible is known; short sentences first."""
     between = [match.span() for match in _BETWEEN.finditer(text)][: MOST_SENTENCES - 1]
     begins = [0, *(end for _, end in between)]
@@ -130,7 +130,9 @@ def _filled(pattern: str, parts: Parts, values: dict[str, str], deep: int, langu
         before += literal
         is_typed = before.endswith(AS_TYPED)
         fields[name] = (
-            Translation(values[name], 0) if is_typed else _listed(_told(values[name], deep, language))
+            Translation(values[name], 0)
+            if is_typed
+            else _with_list_marks(_by_sentences(values[name], deep, language))
         )
         before += values[name]
     count = sum(len(literal) for literal, _ in parts) + sum(field.known for field in fields.values())
@@ -140,7 +142,7 @@ def _filled(pattern: str, parts: Parts, values: dict[str, str], deep: int, langu
     )
 
 
-def _listed(told: Translation) -> Translation:
+def _with_list_marks(told: Translation) -> Translation:
     """Return a value with the mark between its names, or its thousands, that the current language has."""
     if not told.known and _THOUSANDS.fullmatch(told.text):
         return told._replace(text=decimal(int(told.text.replace(",", ""))))

@@ -72,7 +72,7 @@ class VoiceOpening:
             return self._scripted(request, voice, request.script)
         livekit = named_livekit(voice, url=request.url, token=request.token)
         if livekit is not None and not request.local_agent:
-            return await self._named(request, voice, livekit)
+            return await self._open_on_server(request, voice, livekit)
         ours = livekit if livekit is not None and livekit.key else None
         tell(say("voice.starting" if ours is None else "voice.starting.agent"))
         return await self._ours(request, voice, tell, ours)
@@ -94,7 +94,9 @@ class VoiceOpening:
 
     # --- sessions --------------------------------------------------------------------------------------
 
-    async def _named(self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> VoiceSession:
+    async def _open_on_server(
+        self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit
+    ) -> VoiceSession:
         """Return a session on a named LiveKit server."""
         from agent_tui.clients.voice.tokens import Guest, claimed_room, new_identity, tokens_of
 

@@ -63,11 +63,11 @@ class MicPanel(Vertical):
         """Show the devices, and keys at the right."""
         # Problems of a device are on the card.
         has_input, has_output = status and not status.input_problem, status and not status.output_problem
-        microphone = _named(status.input_name) if status and has_input else ""
-        speaker = _named(status.output_name) if status and has_output else ""
+        microphone = _device_name(status.input_name) if status and has_input else ""
+        speaker = _device_name(status.output_name) if status and has_output else ""
         self._about_mine.show([Part(microphone, 3)], right=mine)
         self._about_agents.show([Part(speaker, 4)], right=agents)
 
 
-def _named(name: str) -> str:
+def _device_name(name: str) -> str:
     return inert_line(name, MAX_DEVICE_CHARACTERS) if name else say("voice.device.default")

@@ -81,7 +81,7 @@ class VoiceScreen(LiveScreen):
     ) -> None:
         """``link`` leads to our backend, which has the session's conversation."""
         super().__init__(clock)
-        self.run = VoiceRun(source, request, changed=self._changed, failed=self._host.warn)
+        self.run = VoiceRun(source, request, changed=self._take_event, failed=self._host.warn)
         self.state = self.run.state
         self._acts = VoiceActs(self.run, self._host)
         self._begin, self.leave, self.why_not = self._acts.begin, self._acts.leave, self._acts.why_not
@@ -123,7 +123,7 @@ class VoiceScreen(LiveScreen):
 
     # --- what comes in ---------------------------------------------------------------------------------
 
-    def _changed(self, event: VoiceEvent) -> None:
+    def _take_event(self, event: VoiceEvent) -> None:
         if not self._host.is_shown:
             return
         self._feed.take()

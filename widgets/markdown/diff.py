@@ -124,7 +124,7 @@ def composed(lines: Sequence[DrawnLine], bars: tuple[str, str], width: int) -> l
     ``bars`` is before each row, the second before rows that continue a line without a number. A hunk that
     begins with the first line of a file has no row of its own.
     """
-    every = _compared([_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines])
+    every = _with_changed_words([_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines])
     out: list[DiffRow] = []
     line = 0
     while line < len(every):
@@ -171,7 +171,7 @@ def _end(lines: Sequence[_Line], start: int, side: Side) -> int:
     return next((at for at in range(start, len(lines)) if lines[at].at.side != side), len(lines))
 
 
-def _compared(lines: Sequence[_Line]) -> list[_Line]:
+def _with_changed_words(lines: Sequence[_Line]) -> list[_Line]:
     """Return the lines; if one was changed a little, the changed words are strong."""
     out = list(lines)
     start = 0

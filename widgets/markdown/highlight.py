@@ -306,7 +306,7 @@ class Code:
         if stretch > STRETCH_CHARACTERS * (DIFF_STRETCHES if is_diff(self.label) else 1):
             return Code(self.label)
         lines = text.split("\n")
-        known = len(self._known(lines))
+        known = len(self._unchanged_lines(lines))
         if not known:
             return Code(self.label, self, text, None, stretch, is_torn)
         rest = "\n".join(lines[known:]) if known < len(lines) else None
@@ -323,7 +323,7 @@ class Code:
         found = language(self.label)
         if found is None:
             return [DrawnLine(line, [(line, FENCE)] if line else [], None) for line in lines]
-        drawn = self._known(lines)
+        drawn = self._unchanged_lines(lines)
         state = drawn[-1].state if drawn else self._start(found)
         for line in lines[len(drawn) :]:
             runs, state = _coloured(found, line, state)
@@ -331,7 +331,7 @@ class Code:
         self._drawn = drawn if is_open else []
         return drawn
 
-    def _known(self, lines: Sequence[str]) -> list[DrawnLine]:
+    def _unchanged_lines(self, lines: Sequence[str]) -> list[DrawnLine]:
         """Return the first lines that were already drawn as they are now."""
         known: list[DrawnLine] = []
         for line, drawn in zip(lines, self._drawn, strict=False):

@@ -58,7 +58,7 @@ def _body(block: Block, text: str, width: int, is_open: bool, links: list[str]) 
     match block.kind:
         case "paragraph":
             ink = QUOTE if any(part.is_quote for part in block.path) else PLAIN
-            words = _joined(content_lines(text, block.path))
+            words = _join_lines(content_lines(text, block.path))
             return wrap(parse(words, ink, is_open=is_open, links=links), prose)
         case "heading":
             return wrap(parse(_heading(block, text), HEADING | STRONG, is_open=is_open, links=links), prose)
@@ -95,7 +95,7 @@ def _barred(bar: str, row: Row) -> Row:
     return ((bar, MARK | FENCE), *row) if bar else row
 
 
-def _joined(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     """Return a paragraph's lines as one: hard breaks are new rows; there is no space between CJK
     characters.
     """
@@ -109,11 +109,11 @@ def _joined(lines: list[str]) -> str:
         elif text.endswith("\\") and not text.endswith("\\\\"):
             out.append(text[:-1] + "\n")
         else:
-            out.append(text + _between(text, lines[index + 1].lstrip(" \t")))
+            out.append(text + _space_between(text, lines[index + 1].lstrip(" \t")))
     return "".join(out)
 
 
-def _between(before: str, after: str) -> str:
+def _space_between(before: str, after: str) -> str:
     if not before or before[-1].isascii() or not after or after[0].isascii():
         return " " if before else ""
     return "" if cell_len(before[-1]) == 2 == cell_len(after[0]) else " "
@@ -122,7 +122,7 @@ def _between(before: str, after: str) -> str:
 def _heading(block: Block, text: str) -> str:
     """Return the words of a heading: above the line that underlines it, or after the signs."""
     if block.lines > 1:
-        return _joined(content_lines(text, block.path)[:-1])
+        return _join_lines(content_lines(text, block.path)[:-1])
     return _CLOSING_SIGNS.sub("", text[block.level :].strip(" \t"))
 
 

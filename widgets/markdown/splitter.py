@@ -26,7 +26,7 @@ class Splitter:
         self._leaves.text += text
         self._read_lines()
         self._leaves.forget(self._read)
-        return self._taken()
+        return self._take_blocks()
 
     def finish(self) -> list[Block]:
         """End the text and return the blocks that this completed."""
@@ -35,7 +35,7 @@ class Splitter:
             self._take(self._read, end)
             self._read = end
         self._leaves.leave(0)
-        return self._taken()
+        return self._take_blocks()
 
     def open_blocks(self) -> list[Block]:
         """Return the blocks of the rest as if the text ended here, without an unclear sign at its end."""
@@ -51,7 +51,7 @@ class Splitter:
             leaf.kind = "table" if first == "|" else leaf.kind  # its second line will decide
         return fork.finish()
 
-    def _taken(self) -> list[Block]:
+    def _take_blocks(self) -> list[Block]:
         out, self._leaves.out = self._leaves.out, []
         return out
 

@@ -54,7 +54,7 @@ class Canvas:
 
     def compose(self) -> list[Region] | None:
         """Compose the rows. Return the regions that changed, ``None`` if the number of rows changed."""
-        before, self.lines = self.lines, self._composed()
+        before, self.lines = self.lines, self._compose_lines()
         if len(before) != len(self.lines):
             return None
         return [
@@ -63,7 +63,7 @@ class Canvas:
             if new.strip is not old.strip and new != old
         ]
 
-    def _composed(self) -> list[PaintedLine]:
+    def _compose_lines(self) -> list[PaintedLine]:
         transcript, view = self._transcript, self._transcript.view
         width, height = transcript.outer_size
         if width < 1 or height < 1:

@@ -38,13 +38,13 @@ def parse(text: str) -> ParsedJson | None:
     """Return what JSON ``text`` says so far; ``None`` if it is not the beginning of JSON, or nested too
     deep.
     """
-    if text.count("[") + text.count("{") > MAX_DEPTH and _closed(text) is None:
+    if text.count("[") + text.count("{") > MAX_DEPTH and _with_ends(text) is None:
         return None
     try:
         return ParsedJson(_DECODER.decode(text))
     except (ValueError, RecursionError):
         pass
-    closed = _closed(text)
+    closed = _with_ends(text)
     if closed is None:
         return None
     whole, open_brackets, is_string_open = closed
@@ -55,7 +55,7 @@ def parse(text: str) -> ParsedJson | None:
     return ParsedJson(value, False, open_brackets, is_string_open)
 
 
-def _closed(text: str) -> tuple[str, int, bool] | None:
+def _with_ends(text: str) -> tuple[str, int, bool] | None:
     """Return the beginning of JSON with everything open closed; a name without a value is left out."""
     stack: list[str] = []
     safe, tail, is_name, is_open = 0, "", False, False
@@ -74,7 +74,7 @@ def _closed(text: str) -> tuple[str, int, bool] | None:
             is_name = sign == "," and stack[-1:] == ["}"]
         elif token["string"] is not None and token["end"] is None:
             if not is_name:
-                tail, is_open = text[safe : token.start()] + _ended(token["string"]), True
+                tail, is_open = text[safe : token.start()] + _end_string(token["string"]), True
             break
         elif token["word"] and token.end() == len(text):
             tail = text[safe : token.start()] + _completed(token["word"])
@@ -85,7 +85,7 @@ def _closed(text: str) -> tuple[str, int, bool] | None:
     return text[:safe] + tail + "".join(reversed(stack)), len(stack), is_open
 
 
-def _ended(string: str) -> str:
+def _end_string(string: str) -> str:
     half = _HALF_ESCAPE.search(string)
     return (string[: half.start("half")] if half else string) + '"'
 

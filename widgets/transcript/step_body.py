@@ -69,21 +69,21 @@ def step_head(
     times = [duration(seconds)] if seconds is not None else []
     match kind:
         case "thinking":
-            return _title(UnitWords.word(THINKING), _first_words(content)), _joined(times)
+            return _title(UnitWords.word(THINKING), _first_words(content)), _join_parts(times)
         case "sub_agent":
-            return _title(name, _first_words(content)), _joined(times)
+            return _title(name, _first_words(content)), _join_parts(times)
         case "file_offered" | "file_saved" | "file_refused":
-            return _title(UnitWords.word(FILES[kind]), name), _joined(times)
+            return _title(UnitWords.word(FILES[kind]), name), _join_parts(times)
         case "text":
-            return "", _joined(times)
+            return "", _join_parts(times)
         case "tool_call":
             summary = times if result is None else _outcome(result, success, times, name)
-            return _title(name or kind, _about(arguments)[0]), _joined(summary)
+            return _title(name or kind, _about(arguments)[0]), _join_parts(summary)
         case "tool_result":
             text = content if result is None else result
-            return _title(UnitWords.word(RESULT), name), _joined(_outcome(text, success, times))
+            return _title(UnitWords.word(RESULT), name), _join_parts(_outcome(text, success, times))
         case _:
-            return _title(kind, name), _joined(times)
+            return _title(kind, name), _join_parts(times)
 
 
 def step_body(
@@ -118,7 +118,7 @@ def _title(name: str, about: str) -> str:
     return f"{name}{APART}{about}" if about else name
 
 
-def _joined(parts: list[str]) -> str:
+def _join_parts(parts: list[str]) -> str:
     return " · ".join(parts)
 
 

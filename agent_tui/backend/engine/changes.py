@@ -102,7 +102,7 @@ class Changes:
         """Return what happened since ``cursor``, waiting for it at most this long; without cursor,
         everything.
         """
-        seen = self._seen(cursor)
+        seen = self._count_in(cursor)
         if seen is None:
             return News((), (), self.cursor, is_all=True)
         try:
@@ -121,7 +121,7 @@ class Changes:
         self._resting.clear()
         self._tell()
 
-    def _seen(self, cursor: str) -> int | None:
+    def _count_in(self, cursor: str) -> int | None:
         match = _CURSOR.fullmatch(cursor)
         if match is None or match[1] != self._epoch:
             return None
@@ -130,9 +130,9 @@ class Changes:
 
     def _rest(self, room_id: str) -> None:
         loop = asyncio.get_running_loop()
-        self._resting[room_id] = loop.call_later(self._stream_seconds, self._rested, room_id)
+        self._resting[room_id] = loop.call_later(self._stream_seconds, self._look_again, room_id)
 
-    def _rested(self, room_id: str) -> None:
+    def _look_again(self, room_id: str) -> None:
         del self._resting[room_id]
         if room_id in self._untold:
             self._rest(room_id)

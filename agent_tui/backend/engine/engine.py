@@ -155,7 +155,7 @@ class Engine:
         """Return all of the kind, rooms in the order of their making, chats by their newest activity; with
         ``archived`` also archived ones.
         """
-        shown = await self._shown(kind, None)
+        shown = await self._rows_with_info(kind, None)
         if kind.newest_first:
             shown = sorted(shown, key=lambda one: one[0].updated_at)[::-1]
         return [info for row, info in shown if archived or not row.archived]
@@ -245,7 +245,7 @@ class Engine:
         For a cursor of another process, returns everything at once, archived rooms included.
         """
         news = await self._changes.wait(cursor, seconds)
-        rooms = await self._shown(ROOMS, None if news.is_all else news.changed)
+        rooms = await self._rows_with_info(ROOMS, None if news.is_all else news.changed)
         return RoomNews([info for _, info in rooms], news.removed, news.cursor, news.is_all)
 
     # --- tools -----------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ class Engine:
 
     # --- as callers see them ---------------------------------------------------------------------------
 
-    async def _shown(
+    async def _rows_with_info(
         self, kind: EngineKind[Info], ids: Collection[str] | None
     ) -> list[tuple[ConversationRow, Info]]:
         ran = self.runs.ids

@@ -157,7 +157,7 @@ def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Co
     newest = _newest(turns)
     due = _due(room, newest, speaking, {row.message_id: row for row in turns})
     ready = _ready(room, due, speaking)
-    failed = _failed(room, newest)
+    failed = _failures_that_pause(room, newest)
     if speaking:
         at_once = tuple(words for words in room.queue if words.when == "now")
         if at_once and not cut:
@@ -169,7 +169,7 @@ def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Co
     if failed:
         return Pause(cut or "error", failed)
     if not due:
-        return _between(room, cut)
+        return _step_between_turns(room, cut)
     if cut or used_up(room):
         return Pause(cut or "budget")
     return Say(room.queue) if room.queue else _speak(room, newest, ready)
@@ -239,7 +239,7 @@ def _goes_on(room: ConversationRow, cut: TurnRow, parts: Mapping[str, TurnRow]) 
     return before is not None
 
 
-def _failed(room: ConversationRow, newest: Newest) -> tuple[str, ...]:
+def _failures_that_pause(room: ConversationRow, newest: Newest) -> tuple[str, ...]:
     """Return the failed turns of the open round, by their messages, if they are to pause the room.
 
     One is enough if the room says so (``on_error``). Otherwise all turns of the round have to fail, or in a
@@ -278,7 +278,7 @@ def _has_failed(row: TurnRow) -> bool:
     return row.status == "failed" and not (row.again or row.to_continue)
 
 
-def _between(room: ConversationRow, cut: str) -> Step:
+def _step_between_turns(room: ConversationRow, cut: str) -> Step:
     """Return the next step when no agent is due."""
     if room.round_open > room.round_done:
         return CloseRound(room.round_open)

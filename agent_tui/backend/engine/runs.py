@@ -195,7 +195,7 @@ class Runs:
         except BaseException:
             del self._runs[row.id]
             raise
-        run.start().add_done_callback(lambda task: self._ended(row.id, run, task))
+        run.start().add_done_callback(lambda task: self._on_ended(row.id, run, task))
         self.look(row.id)
         return seq
 
@@ -264,7 +264,7 @@ class Runs:
 
     # --- what happens by itself ------------------------------------------------------------------------
 
-    def _ended(self, id_: str, run: Runner, task: asyncio.Task[None]) -> None:
+    def _on_ended(self, id_: str, run: Runner, task: asyncio.Task[None]) -> None:
         if self._runs.get(id_) is run:  # otherwise another caller has started it again
             del self._runs[id_]
         self.look(id_)

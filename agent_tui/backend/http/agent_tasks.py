@@ -131,7 +131,7 @@ class AgentService:
         question = _question(fields)
         session_id, chat_id = await self._session(fields.text("sessionId") or "")
         task_id = question.answer_id
-        if not await self._asked(chat_id, question):
+        if not await self._try_to_ask(chat_id, question):
             self._queue(chat_id, _Queued(task_id, question))
         return json_answer({"sessionId": session_id, "taskId": task_id}, HTTPStatus.CREATED)
 
@@ -173,7 +173,7 @@ class AgentService:
                 listener.session_made(session_id, chat_id)
         return session_id or chat_id, chat_id
 
-    async def _asked(self, chat_id: str, question: QuestionFields) -> bool:
+    async def _try_to_ask(self, chat_id: str, question: QuestionFields) -> bool:
         """Ask; return False if another answer comes first."""
         if chat_id in self._queues:
             return False

@@ -34,7 +34,7 @@ class Attendance:
         if is_child(request):
             return Response(status_code=HTTPStatus.NO_CONTENT)
         self._presence.press()
-        return EventStream(_told(self._presence.attend()), self._keep_alive_seconds)
+        return EventStream(_notice_frames(self._presence.attend()), self._keep_alive_seconds)
 
     async def press(self, request: Request) -> Response:
         if not is_child(request):
@@ -47,7 +47,7 @@ def is_child(request: HTTPConnection) -> bool:
     return TOOL_HEADER in request.headers
 
 
-async def _told(notices: AsyncGenerator[PauseNotice, None]) -> AsyncGenerator[bytes, None]:
+async def _notice_frames(notices: AsyncGenerator[PauseNotice, None]) -> AsyncGenerator[bytes, None]:
     async with aclosing(notices):
         async for notice in notices:
             name = "pauses_soon" if notice.id else "goes_on"

@@ -74,10 +74,10 @@ class Providers:
     async def models(self, request: Request) -> Response:
         provider_id: str = request.path_params["provider_id"]
         if provider_id == DEMO:
-            return _offered((DEMO,))
+            return _models_answer((DEMO,))
         try:
             if provider_id in {f"{AGENT_PROVIDER}{one.name}" for one in self._models.agents()}:
-                return _offered((self._models.default_model(provider_id),))
+                return _models_answer((self._models.default_model(provider_id),))
             provider = self._models.provider(provider_id)
             if provider is None:
                 raise NotFound("There is no such provider", "GET /api/providers lists those there are.")
@@ -96,7 +96,7 @@ class Providers:
         endpoint, model = _endpoint(fields), _text(fields, "model")
         started, notes = time.monotonic(), set[str]()
         try:
-            offered = await _listed(endpoint, is_needed=not model)
+            offered = await _model_names(endpoint, is_needed=not model)
             if model:
                 async with asyncio.timeout(endpoint.silence_seconds):
                     notes = await _first_word(endpoint, model)
@@ -112,7 +112,7 @@ class Providers:
         return json_answer({**answer, "no_tools": True} if "no_tools" in notes else answer)
 
 
-async def _listed(endpoint: ProviderAddress, *, is_needed: bool) -> tuple[str, ...]:
+async def _model_names(endpoint: ProviderAddress, *, is_needed: bool) -> tuple[str, ...]:
     """Return the models that the provider offers; many gateways have no list, which is an error if one
     ``is_needed``.
     """
@@ -172,7 +172,7 @@ def _text(fields: Fields, name: str) -> str:
     return value
 
 
-def _offered(names: tuple[str, ...]) -> Response:
+def _models_answer(names: tuple[str, ...]) -> Response:
     return json_answer({"models": [{"id": name} for name in names]})
 
 

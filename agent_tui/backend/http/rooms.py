@@ -87,12 +87,12 @@ class RoomRoutes:
 
     async def listed(self, request: Request) -> Response:
         if "after" in request.query_params or "wait" in request.query_params:
-            return await self._changed(request)
+            return await self._wait_for_changes(request)
         cursor = self._engine.cursor  # before they are read: what changes meanwhile is sent again
         rooms = await self._engine.listed(ROOMS, archived=asked.switch(request, "archived"))
         return json_answer({"rooms": self._calls.all_fields(rooms), "cursor": cursor})
 
-    async def _changed(self, request: Request) -> Response:
+    async def _wait_for_changes(self, request: Request) -> Response:
         """Answer a long poll; it ends at once if its client has left."""
         after, seconds = request.query_params.get("after", ""), asked.wait_seconds(request)
         waiting = asyncio.create_task(self._engine.changes(after, seconds))

@@ -105,9 +105,9 @@ class RemoteAgents:
         """Release an agent without waiting: ``work`` closes its connection."""
         leaving = asyncio.create_task(work)
         self._leaving[member.agent_id] = leaving
-        leaving.add_done_callback(lambda done: self._left(member.agent_id, done))
+        leaving.add_done_callback(lambda done: self._on_left(member.agent_id, done))
 
-    def _left(self, agent_id: str, done: asyncio.Task[None]) -> None:
+    def _on_left(self, agent_id: str, done: asyncio.Task[None]) -> None:
         if self._leaving.get(agent_id) is done:
             del self._leaving[agent_id]
         if not done.cancelled() and (error := done.exception()) is not None:
@@ -197,7 +197,7 @@ class _AgentTurn:
                 async for piece in pieces:
                     yield piece
         except AgentTuiError as error:
-            raise await self._failed(error) from error
+            raise await self._model_error(error) from error
         finally:
             self.model.agents.leave(self.member, self._leave(agent))
 
@@ -216,7 +216,7 @@ class _AgentTurn:
                     await self._keep(replace(self.session, task_id=self.task_id))
                     if is_apart:
                         yield ApartPiece()
-                for event in (*self._remarked(), *told.events):
+                for event in (*self._take_remarks(), *told.events):
                     if isinstance(event, ev.RunFailed):
                         raise await self._ended_badly(agent, event.content)
                     for piece in self._pieces(event):
@@ -225,7 +225,7 @@ class _AgentTurn:
         self.task_id = ""
         await self._keep(self.session)
 
-    def _remarked(self) -> list[ev.TurnNoted]:
+    def _take_remarks(self) -> list[ev.TurnNoted]:
         remarks, self.remarks[:] = list(self.remarks), []
         return remarks
 
@@ -242,15 +242,15 @@ class _AgentTurn:
             case ev.TurnNoted(_, "progress", about=line, agent_name=who):
                 yield NotePiece("progress", about=": ".join(filter(None, (who, line))))
             case ev.TurnNoted(_, note, about=about):
-                yield self._shared(note, about)
+                yield self._shared_file_step(note, about)
             case ev.Unknown(name=name):
-                yield self._shared("unknown", name)
+                yield self._shared_file_step("unknown", name)
             case ev.TurnDone(token_count=tokens) if tokens:
                 yield UsagePiece(0, tokens)
             case _:
                 pass
 
-    def _shared(self, kind: str, about: str) -> StepPiece:
+    def _shared_file_step(self, kind: str, about: str) -> StepPiece:
         self.shared += 1
         return StepPiece(ev.StepSet("", ev.Step(f"{kind} {self.shared}", type=kind, name=about)))
 
@@ -261,9 +261,11 @@ class _AgentTurn:
         """Return the error for an answer that the agent itself ended; a session that is gone is forgotten."""
         is_gone, self.task_id = not agent.agent_id, ""
         await self._keep(AgentSession(self.session.backend) if is_gone else self.session)
-        return ModelError("the agent failed", self._shown(why), retryable=is_gone and not self.has_spoken)
+        return ModelError(
+            "the agent failed", self._without_secrets(why), retryable=is_gone and not self.has_spoken
+        )
 
-    async def _failed(self, error: AgentTuiError) -> ModelError:
+    async def _model_error(self, error: AgentTuiError) -> ModelError:
         """Return the error in place of a client's. A question that surely was not taken may be asked
         again.
         """
@@ -274,13 +276,13 @@ class _AgentTurn:
             await self._keep(replace(self.known, task_id=""))
         is_retryable = isinstance(error, AgentBusy) or (isinstance(error, ConnectFailed) and error.retryable)
         return ModelError(
-            self._shown(error.title),
-            self._shown(error.detail),
+            self._without_secrets(error.title),
+            self._without_secrets(error.detail),
             retryable=is_retryable and not self.is_taken and error.attempts == 1,
             retry_after=error.retry_after if isinstance(error, TransportError) else None,
         )
 
-    def _shown(self, text: str) -> str:
+    def _without_secrets(self, text: str) -> str:
         """Return a text without the agent's address and token, since it goes into the conversation's log."""
         backend = self.model.backend
         for address in _addresses(backend.url):

@@ -76,7 +76,7 @@ class Contexts:
         self._known = known
         self._learned: dict[str, int] = {}
         self._asked: set[str] = set()  # models whose server has been asked
-        # Place in ``_said``, tokens, when; of servers that are asked again.
+        # Place in ``_contexts_by_source``, tokens, when; of servers that are asked again.
         self._told: dict[str, tuple[int, int, float]] = {}
         self.is_ollama = endpoint.kind == "ollama"
         self.without_tools: set[str] = set()  # models that take no tools, by their server
@@ -118,7 +118,7 @@ class Contexts:
 
     async def _prepare_ollama(self, name: str) -> AsyncIterator[NotePiece]:
         """Have the model loaded: its context is known only then, and may change each time."""
-        loaded, options = await self._loaded(name), self._endpoint.num_ctx
+        loaded, options = await self._context_of_loaded(name), self._endpoint.num_ctx
         if loaded is None:
             return  # not Ollama, or one behind a proxy for its /v1 only
         if name not in self._asked:
@@ -133,21 +133,21 @@ class Contexts:
             await self._ask(
                 "POST", "/api/generate", {"model": name, **wanted}, self._endpoint.silence_seconds
             )
-            loaded = await self._loaded(name) or 0
+            loaded = await self._context_of_loaded(name) or 0
         if found := min(filter(None, (loaded, options)), default=0):
             self._known[name] = found
 
-    async def _loaded(self, name: str) -> int | None:
+    async def _context_of_loaded(self, name: str) -> int | None:
         """Return the context of a loaded model, 0 of one that is not loaded, ``None`` without an answer."""
         answer = await self._ask("GET", "/api/ps")
         if not isinstance(answer, Mapping) or not isinstance(answer.get("models"), list):
             return None
         for entry in answer["models"]:
             if _text(entry, "name") in (name, f"{name}:latest"):
-                return _tokens(entry.get("context_length")) or await self._shown(name)
+                return _tokens(entry.get("context_length")) or await self._context_by_show(name)
         return 0
 
-    async def _shown(self, name: str) -> int:
+    async def _context_by_show(self, name: str) -> int:
         """Return what older versions say about a model but not about a loaded one."""
         shown = await self._ask("POST", "/api/show", {"model": name})
         asked = _NUM_CTX.search(_text(shown, "parameters"))
@@ -165,7 +165,7 @@ class Contexts:
         """Note the model's context, from the server or the table of models; what an error taught is over once
         the server tells another one. A busy server may say only what is less certain: that changes nothing.
         """
-        place, found = await self._found(name)
+        place, found = await self._first_context(name)
         known_place, before, _ = self._told.get(name, (place, 0, 0.0))
         if not found or place > known_place:
             place, found = known_place, before
@@ -178,17 +178,17 @@ class Contexts:
             self._known[name] = found
             self._learned.pop(name, None)
 
-    async def _found(self, name: str) -> tuple[int, int]:
-        """Return the place in ``_said`` of the first context, and that context: 0 if there is none."""
+    async def _first_context(self, name: str) -> tuple[int, int]:
+        """Return the place in ``_contexts_by_source`` of the first context, and that context: 0 for none."""
         place = 0
         if self._endpoint.kind == "openai":
-            async for found in self._said(name):
+            async for found in self._contexts_by_source(name):
                 if found:
                     return place, found
                 place += 1
         return place, 0
 
-    async def _said(self, name: str) -> AsyncIterator[int]:
+    async def _contexts_by_source(self, name: str) -> AsyncIterator[int]:
         """Yield what each source says, 0 if that is nothing: always in the same places, the best first."""
         ours = list(_entries(await self._ask("GET", "/models", root=self._root), name))
         yield _first(ours, *_LISTED)
@@ -197,7 +197,7 @@ class Contexts:
         meta = [entry.get("meta") for entry in ours]
         yield _first(meta, "n_ctx")
         yield _first(meta, "n_ctx_train")
-        if ours and await self._loaded(name) is not None:
+        if ours and await self._context_of_loaded(name) is not None:
             self.is_ollama = True
             async for _ in self._prepare_ollama(name):
                 pass

@@ -64,7 +64,7 @@ async def cost_of(terms: Terms, model: str) -> Cost:
         return _at(terms.input_price or 0.0, terms.output_price or 0.0)
     if terms.kind not in _LISTED_KINDS:
         return unknown_cost
-    return await asyncio.to_thread(_listed, terms.kind, terms.base_url, model)
+    return await asyncio.to_thread(_price_of, terms.kind, terms.base_url, model)
 
 
 def listed_context(kind: str, base_url: str, model: str) -> int:
@@ -104,7 +104,7 @@ def offer_of(terms: Terms, model: str) -> dict[str, float]:
         context = listed_context(terms.kind, terms.base_url, model)
     prices = terms.input_price, terms.output_price
     if prices == (None, None) and is_listed:
-        cost = _listed(terms.kind, terms.base_url, model)
+        cost = _price_of(terms.kind, terms.base_url, model)
         few = PRICE_TOKENS // FEW  # a call with many tokens may have another price
         prices = tuple(None if of is None else of * FEW for of in (cost(few, 0), cost(0, few)))  # type: ignore[assignment]
     known = {"context_tokens": context or None, "input_price": prices[0], "output_price": prices[1]}
@@ -124,7 +124,7 @@ def _at(input_price: float, output_price: float) -> Cost:
 
 
 @lru_cache(maxsize=256)
-def _listed(kind: str, base_url: str, model: str) -> Cost:
+def _price_of(kind: str, base_url: str, model: str) -> Cost:
     # Lazy, and in a thread: loading the table takes most of a second (architecture.md §7).
     from genai_prices import Usage, calc_price
 

@@ -39,7 +39,7 @@ class Models:
         Raises ``ModelError`` while the file is broken: then it is unknown which one is meant, and the demo
         model must not answer instead.
         """
-        return next(iter(self._checked()), DEMO)
+        return next(iter(self._usable_config()), DEMO)
 
     def default_model(self, provider_id: str) -> str:
         """Return the provider's model, else ``gpt-4`` or, for other kinds than openai, "" (then agents name
@@ -64,7 +64,7 @@ class Models:
             return self._demo, 0
         if agent := backend_named(provider_id):
             return self._agents.model(self._backend(agent)), 0
-        provider = _named(provider_id, self._checked())
+        provider = _provider_named(provider_id, self._usable_config())
         name = model or self.default_model(provider_id)
         if not name:
             wanted = f"choose one for the chat or the agent, or set providers.{provider_id}.model"
@@ -77,7 +77,7 @@ class Models:
         if agent := backend_named(provider_id):
             self._agents.model(self._backend(agent))
         elif provider_id != DEMO:
-            _named(provider_id, self._checked())
+            _provider_named(provider_id, self._usable_config())
 
     def terms(self, provider_id: str, model: str = "") -> Terms:
         """Return the size of the context of the provider's model, as far as it is known by now, how long it
@@ -110,13 +110,13 @@ class Models:
 
     def configured(self) -> tuple[ProviderConfig, ...]:
         """Return every provider of the config file; raises ``ModelError`` while the file is broken."""
-        return tuple(self._checked().values())
+        return tuple(self._usable_config().values())
 
     def agents(self) -> tuple[BackendConfig, ...]:
         """Return the backends of the config file whose agents may speak here; raises ``ModelError`` while the
         file is broken.
         """
-        self._checked()
+        self._usable_config()
         return tuple(one for one in self._file.read().backends.values() if one.kind in AGENT_KINDS)
 
     async def aclose(self) -> None:
@@ -129,14 +129,14 @@ class Models:
     def _configured(self) -> Mapping[str, ProviderConfig]:
         return self._file.read().providers
 
-    def _checked(self) -> Mapping[str, ProviderConfig]:
+    def _usable_config(self) -> Mapping[str, ProviderConfig]:
         configured = self._configured
         if (broken := self._file.broken) is not None:
             raise ModelError(broken.title, broken.detail)
         return configured
 
     def _backend(self, name: str) -> BackendConfig:
-        self._checked()
+        self._usable_config()
         agents = self._file.read().backends
         if name not in agents:
             known = ", ".join(one.name for one in self.agents()) or "none"
@@ -153,7 +153,7 @@ class Models:
         return opened
 
 
-def _named(provider_id: str, configured: Mapping[str, ProviderConfig]) -> ProviderConfig:
+def _provider_named(provider_id: str, configured: Mapping[str, ProviderConfig]) -> ProviderConfig:
     provider = configured.get(provider_id)
     if provider is None:
         known = ", ".join((*configured, DEMO))

@@ -205,7 +205,7 @@ class ProviderConnection:
         again = _Again()
         while True:
             again.repeats = False
-            asked, new = self._asked(name, request)
+            asked, new = self._fit_request(name, request)
             if again.is_loading:
                 new.append(LOADING)
             for note in new:
@@ -268,7 +268,7 @@ class ProviderConnection:
         if is_too_long(why) and again.shorter < MAX_SHORTER:
             again.shorter += 1
             self._contexts.learn(name, prompt_tokens(asked), str(why))
-            if self._asked(name, request)[0] != asked:  # something can be left out
+            if self._fit_request(name, request)[0] != asked:  # something can be left out
                 return True
         if why is not error:
             return False
@@ -295,7 +295,7 @@ class ProviderConnection:
                 model,
                 told(asked.messages, self._kept, has_tools=bool(asked.tools), odd_ids=self._dialect.odd_ids),
                 model_settings=settings,
-                model_request_parameters=_offered(asked.tools),
+                model_request_parameters=_tool_parameters(asked.tools),
                 instrument=False,
             )
         except self._failures as error:
@@ -309,7 +309,7 @@ class ProviderConnection:
         said = {"tools": self._contexts.without_tools, "images": self._contexts.without_images}
         return self._dialect.refused(name).union(what for what, names in said.items() if name in names)
 
-    def _asked(self, name: str, request: ModelRequest) -> tuple[ModelRequest, list[NotePiece]]:
+    def _fit_request(self, name: str, request: ModelRequest) -> tuple[ModelRequest, list[NotePiece]]:
         """Return the messages for the model from ``request``: without what it refused, and as much as fits;
         and the notes for people about that. Raises ``ModelError`` if it cannot fit.
         """
@@ -354,7 +354,7 @@ class ProviderConnection:
                 model,
                 messages,
                 model_settings=settings,
-                model_request_parameters=_offered(request.tools),
+                model_request_parameters=_tool_parameters(request.tools),
                 instrument=False,
             ) as response:
                 async for event in response:
@@ -440,7 +440,7 @@ def _body(settings: ModelSettings) -> Mapping[str, object]:
     return body if isinstance(body, Mapping) else {}
 
 
-def _offered(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
+def _tool_parameters(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
     """Return the tools unchanged: only some of OpenAI's own models support strict schemas."""
     return ModelRequestParameters(
         function_tools=[

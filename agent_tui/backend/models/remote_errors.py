@@ -99,7 +99,7 @@ class Teller:
                 again = not isinstance(
                     error, failed.ModelRequestRejectedError | failed.ModelQuotaExceededError
                 )
-                said = self._said(error.body) or error.message
+                said = self._reason_in(error.body) or error.message
                 return self._make("the model's server reported an error", said, retryable=again)
             case _ if has_begun:
                 detail = f"{model}: what the server sent next cannot be read: {_why(error)}"
@@ -114,7 +114,7 @@ class Teller:
     def no_answer(self, why: str, came: bytes = b"") -> ModelError:
         """Return the error for an answer of the wrong kind; ``came`` is its beginning."""
         kind = KIND_NAMES.get(self.endpoint.kind, "an OpenAI-compatible server")
-        words = self._said(_parsed(came)).rstrip(".")
+        words = self._reason_in(_parsed(came)).rstrip(".")
         detail = f"{why.rstrip('.')}. Does {self._address} lead to its API{self._ending()}?"
         if words:  # last: nothing that follows foreign words is taken for ours
             detail = f"Does {self._address} lead to its API{self._ending()}? Instead it said: {words}"
@@ -152,7 +152,7 @@ class Teller:
 
     def refused_list(self, status: int, body: bytes, retry_after: str) -> ModelError:
         """Return the error for a provider that refused to list its models."""
-        words = self._said(_parsed(body))
+        words = self._reason_in(_parsed(body))
         detail = f"status {status}: {words}" if words else f"status {status}"
         invalid_key = status == 400 and "API key" in words  # Gemini
         if status in (401, 403) or invalid_key:
@@ -191,12 +191,12 @@ class Teller:
         return self._make("the model said nothing", f"{model} ended its answer at once", retryable=True)
 
     def _status(self, model: str, error: failed.ModelHTTPError, known: tuple[str, ...]) -> ModelError:
-        told = self._explained(model, error, known)
+        told = self._http_error(model, error, known)
         told.status, told.retry_after = error.status_code, error.retry_after if told.retryable else None
         return told
 
-    def _explained(self, model: str, error: failed.ModelHTTPError, known: tuple[str, ...]) -> ModelError:
-        said = self._said(error.body)
+    def _http_error(self, model: str, error: failed.ModelHTTPError, known: tuple[str, ...]) -> ModelError:
+        said = self._reason_in(error.body)
         detail = f"status {error.status_code}: {said}" if said else f"status {error.status_code}"
         match error:
             case failed.ModelAuthenticationError():
@@ -262,7 +262,7 @@ class Teller:
         """Return one safe line; secrets are hidden before it is cut, which could leave half of one."""
         return redacted(inert_line(redacted(text, self.secrets), limit), self.secrets)
 
-    def _said(self, body: object) -> str:
+    def _reason_in(self, body: object) -> str:
         with contextlib.suppress(RecursionError):  # of a body that is nothing but brackets
             return self._line(_words(body), MAX_SAID_CHARACTERS)
         return ""

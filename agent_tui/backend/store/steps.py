@@ -41,7 +41,7 @@ def steps(connection: Connection, id_: str, rows: Sequence[TurnRow]) -> dict[str
     """Return the steps of these turns, by message, if they have any; of current ones from the log."""
     taken = _on_record(connection, id_, [row.message_id for row in rows])
     for turn in rows:
-        if turn.status == "streaming" and (logged := _logged(connection, id_, turn)):
+        if turn.status == "streaming" and (logged := _steps_in_log(connection, id_, turn)):
             taken[turn.message_id] = {**logged, **taken.get(turn.message_id, {})}
     return {turn: tuple(sorted(of.values(), key=lambda one: one.index)) for turn, of in taken.items()}
 
@@ -88,7 +88,7 @@ def _stored_ask(stored: str) -> ToolAsk:
     return log.read_record(ToolAsk, json.loads(stored))
 
 
-def _logged(connection: Connection, id_: str, turn: TurnRow) -> dict[str, Step]:
+def _steps_in_log(connection: Connection, id_: str, turn: TurnRow) -> dict[str, Step]:
     """Return the steps of a turn from the log, by their ids, with their pieces joined.
 
     A text with a step's id has a blank line before the first words of each text step but the first, which

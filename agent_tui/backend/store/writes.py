@@ -204,13 +204,13 @@ def _change(connection: Connection, id_: str, change: Change, seqs: Sequence[int
 
 def _create(connection: Connection, row: ConversationRow) -> None:
     values = {name: value for name, value in asdict(row).items() if name not in NOT_STORED}
-    connection.execute(_CREATE, _stored(values))
+    connection.execute(_CREATE, _column_values(values))
     if row.agents:
         agents = [_agent_columns(row.id, place, one) for place, one in enumerate(row.agents)]
         connection.execute(_ADD_AGENT, [{**one, "tokens": 0} for one in agents])
 
 
-def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
+def _column_values(values: Mapping[str, Any]) -> dict[str, Any]:
     stored = dict(values)
     if stored.get("tools") is not None:
         stored["tools"] = dump(list(stored["tools"]))
@@ -220,7 +220,7 @@ def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
 def _set(
     connection: Connection, id_: str, values: Mapping[str, Any], now: datetime, *, while_running: bool = False
 ) -> None:
-    news = _stored(values)
+    news = _column_values(values)
     if news.keys() != {"view"}:  # only how it is shown: nothing happened
         news["updated_at"] = now.isoformat()
     if unknown := news.keys() - conversation.c.keys():

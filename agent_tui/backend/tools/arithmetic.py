@@ -112,16 +112,16 @@ class _Parser:
     def _terms(self) -> Number:
         value = self._product()
         while sign := self._take("+", "-"):
-            value = _checked(_OPERATORS[sign](value, self._product()))
+            value = _bounded(_OPERATORS[sign](value, self._product()))
         return value
 
     def _product(self) -> Number:
         value = self._signed()
         while True:
             if sign := self._take("*", "/", "//", "%", "mod", "of"):
-                value = _checked(_OPERATORS[sign](value, self._signed()))
+                value = _bounded(_OPERATORS[sign](value, self._signed()))
             elif self._next() == "(" or self._next()[:1].isalpha():
-                value = _checked(value * self._power())  # 2 (3 + 4), 2 pi
+                value = _bounded(value * self._power())  # 2 (3 + 4), 2 pi
             else:
                 return value
 
@@ -143,7 +143,7 @@ class _Parser:
                 value = _factorial(value)
             elif self._next() == "%" and self._is_percent():
                 self._place += 1
-                value = _checked(value / 100)
+                value = _bounded(value / 100)
             else:
                 return value
 
@@ -185,7 +185,7 @@ class _Parser:
         if not least <= len(values) <= most:
             raise WrongSum(f"{name} does not take {len(values)} values")
         try:
-            return _checked(function(*values))
+            return _bounded(function(*values))
         except (ValueError, TypeError) as error:
             raise error if isinstance(error, WrongSum) else WrongSum(f"{name} has no value there") from None
 
@@ -209,7 +209,7 @@ def _number(token: str) -> Fraction:
         raise WrongSum(f"{token[:40]!r} is not a number") from None
 
 
-def _checked(value: Number | int) -> Number:
+def _bounded(value: Number | int) -> Number:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise OverflowError
@@ -230,13 +230,13 @@ def _power(base: Number, exponent: Number) -> Number:
                 return base ** (exponent.numerator % 2)
             if (_bits(base) - 1) * abs(exponent.numerator) > MAX_BITS:  # 0 has no bits
                 raise OverflowError
-            return _checked(base**exponent.numerator)
+            return _bounded(base**exponent.numerator)
         if exponent == Fraction(1, 2):
             return _root(base)
     value = float(base) ** float(exponent)
     if isinstance(value, complex):
         raise WrongSum("a negative number has no such root")
-    return _checked(value)
+    return _bounded(value)
 
 
 def _root(value: Number) -> Number:
@@ -261,7 +261,7 @@ def _factorial(value: Number) -> Number:
         raise WrongSum("a negative number has no factorial")
     if number > 1_600:
         raise OverflowError
-    return _checked(math.factorial(number))
+    return _bounded(math.factorial(number))
 
 
 def _rounded(value: Number, places: Number = Fraction(0)) -> Number:

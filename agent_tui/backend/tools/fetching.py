@@ -90,7 +90,7 @@ class FetchUrl:
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return the page's text; raises ``ToolError`` if it is not fetched or is not text."""
         await asyncio.to_thread(importlib.import_module, "httpx")  # a third of a second, the first time
-        answer = await self._fetched(_url(arguments["url"]))
+        answer = await self._fetch(_url(arguments["url"]))
         if answer.status >= 400:
             raise ToolError(f"{inert_line(answer.url)} answers HTTP {answer.status}")
         text = _decoded(answer)
@@ -100,7 +100,7 @@ class FetchUrl:
             text += f"\n[… cut after {MAX_BODY_BYTES:,} bytes]"
         return ToolOutput(cut(text, MAX_OUTPUT_CHARACTERS) or "[nothing]", size=len(answer.body))
 
-    async def _fetched(self, url: httpx.URL) -> _Answer:
+    async def _fetch(self, url: httpx.URL) -> _Answer:
         import httpx  # as in _url
 
         try:
@@ -161,7 +161,7 @@ async def _one(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: boo
     """Send one request to the checked address; return the answer, or the target of its redirect."""
     port = url.port or _PORTS[url.scheme]
     addresses = await public_addresses(url.host, port, may_be_private=may_be_private)
-    response = await _asked(client, url, addresses[:MAX_ADDRESSES])
+    response = await _request_at(client, url, addresses[:MAX_ADDRESSES])
     try:
         if response.is_redirect:
             return _url(response.headers["location"], url)
@@ -170,7 +170,7 @@ async def _one(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: boo
         await response.aclose()
 
 
-async def _asked(client: httpx.AsyncClient, url: httpx.URL, addresses: list[str]) -> httpx.Response:
+async def _request_at(client: httpx.AsyncClient, url: httpx.URL, addresses: list[str]) -> httpx.Response:
     """Return the answer of the first address that accepts a connection."""
     import httpx  # as in _url
 

@@ -45,19 +45,19 @@ def diff(old: str, new: str, path: str, *, is_new: bool = False) -> str:
     """Return the change as a unified diff; "" for no change."""
     if old == new:
         return ""
-    lines = _compared(old, new, ("/dev/null" if is_new else f"a/{path}", f"b/{path}"))
+    lines = _diff_lines(old, new, ("/dev/null" if is_new else f"a/{path}", f"b/{path}"))
     shown = [line[:-1] if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in lines]
     return "\n".join(shown)
 
 
 def counts(old: str, new: str) -> tuple[int, int]:
     """Return how many lines a change adds and removes."""
-    lines = _compared(old, new, ("", ""))[2:]
+    lines = _diff_lines(old, new, ("", ""))[2:]
     plus, minus = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     return plus, minus
 
 
-def _compared(old: str, new: str, names: tuple[str, str]) -> list[str]:
+def _diff_lines(old: str, new: str, names: tuple[str, str]) -> list[str]:
     before, after = _lines(old), _lines(new)
     if max(len(before), len(after)) <= MAX_COMPARED_LINES:
         return list(difflib.unified_diff(before, after, *names, n=CONTEXT_LINES))

@@ -22,7 +22,7 @@ def exact_rule(tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> tup
         return "", ""
     root = os.path.realpath(place.workspace)
     if tool in PATH_TOOLS:
-        arguments = {**arguments, "path": os.path.relpath(_found(_path_in(arguments), root), root)}
+        arguments = {**arguments, "path": os.path.relpath(_real_path(_path_in(arguments), root), root)}
     return exact_pattern(tool, arguments), root
 
 
@@ -37,7 +37,7 @@ def allows(pattern: str, tool: str, arguments: Mapping[str, Any], place: ToolPla
     if tool not in PATH_TOOLS or place.workspace is None:
         return True
     root = os.path.realpath(place.workspace)
-    found = _found(arguments["path"], root)
+    found = _real_path(arguments["path"], root)
     if found == os.path.normpath(Path(root, arguments["path"])):
         return True
     return pattern_allows(pattern, tool, {**arguments, "path": os.path.relpath(found, root)})
@@ -48,5 +48,5 @@ def _path_in(arguments: Mapping[str, Any]) -> str:
     return str(arguments.get("path", "."))
 
 
-def _found(path: str, root: str) -> str:
+def _real_path(path: str, root: str) -> str:
     return os.path.realpath(Path(root, path.replace("\0", "")))

@@ -125,7 +125,7 @@ class Toolbox:
         ]
         self._ours = {tool.spec.name: tool for tool in ours}
         before = {server.config.name: server for server in self._servers}
-        self._servers = tuple(_kept(before.get(one.name), one) for one in config.mcp.values())
+        self._servers = tuple(_server_for(before.get(one.name), one) for one in config.mcp.values())
         for server in set(before.values()) - set(self._servers):
             leaving = asyncio.create_task(server.aclose())
             self._leaving.add(leaving)
@@ -157,5 +157,5 @@ class Toolbox:
         self._foreign = others | {tool.spec.name: tool for tool in tools}
 
 
-def _kept(server: McpServer | None, config: McpConfig) -> McpServer:
+def _server_for(server: McpServer | None, config: McpConfig) -> McpServer:
     return server if server is not None and server.config == config else McpServer(config)

@@ -73,29 +73,31 @@ class Workspace:
                 yield found.folder, ""
                 return
             if found.status is None:
-                raise ToolError(f"{_shown(path)}: there is no such folder")
+                raise ToolError(f"{_path_shown(path)}: there is no such folder")
             if not stat.S_ISDIR(found.status.st_mode):
-                raise ToolError(f"{_shown(path)}: is not a folder")
-            with _opened(_open(found.name, _FOLDER, found.folder, path)) as folder:
+                raise ToolError(f"{_path_shown(path)}: is not a folder")
+            with _closing(_open(found.name, _FOLDER, found.folder, path)) as folder:
                 yield folder, found.path
 
     @contextmanager
     def file(self, path: str) -> Iterator[int]:
         """Open a regular file for reading; return its descriptor."""
-        with self.find(path) as found, _opened(self._regular(found, path)) as file:
+        with self.find(path) as found, _closing(self._regular(found, path)) as file:
             yield file
 
     def _regular(self, found: Location, path: str) -> int:
         if found.name == "" or (found.status is not None and stat.S_ISDIR(found.status.st_mode)):
-            raise ToolError(f"{_shown(path)}: is a folder, not a file")
+            raise ToolError(f"{_path_shown(path)}: is a folder, not a file")
         if found.status is None:
-            raise ToolError(f"{_shown(path)}: there is no such file")
+            raise ToolError(f"{_path_shown(path)}: there is no such file")
         if not stat.S_ISREG(found.status.st_mode):
-            raise ToolError(f"{_shown(path)}: is not an ordinary file")  # opening a device may do something
+            raise ToolError(
+                f"{_path_shown(path)}: is not an ordinary file"
+            )  # opening a device may do something
         file = _open(found.name, _READ, found.folder, path)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
-            raise ToolError(f"{_shown(path)}: is not an ordinary file")
+            raise ToolError(f"{_path_shown(path)}: is not an ordinary file")
         return file
 
     def read(self, path: str, most_bytes: int) -> bytes:
@@ -103,7 +105,7 @@ class Workspace:
         with self.file(path) as file, os.fdopen(file, "rb", closefd=False) as reader:
             data = reader.read(most_bytes + 1)
         if len(data) > most_bytes:
-            raise ToolError(f"{_shown(path)}: is larger than {most_bytes:,} bytes")
+            raise ToolError(f"{_path_shown(path)}: is larger than {most_bytes:,} bytes")
         return data
 
     def read_if_there(self, path: str, most_bytes: int) -> bytes | None:
@@ -134,10 +136,10 @@ class Workspace:
         with self.find(path, is_written=True, makes_folders=True) as found:
             mode = 0o666 & ~UMASK
             if found.name == "" or (found.status is not None and stat.S_ISDIR(found.status.st_mode)):
-                raise ToolError(f"{_shown(path)}: is a folder, not a file")
+                raise ToolError(f"{_path_shown(path)}: is a folder, not a file")
             if found.status is not None:
                 if not stat.S_ISREG(found.status.st_mode):
-                    raise ToolError(f"{_shown(path)}: is not an ordinary file")
+                    raise ToolError(f"{_path_shown(path)}: is not an ordinary file")
                 mode = stat.S_IMODE(found.status.st_mode) & 0o777
             try:
                 _replace(found, data, mode)
@@ -174,7 +176,7 @@ class Workspace:
             return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             why = error.strerror or str(error)
-            raise ToolError(f"the workspace {_shown(str(self.root))} cannot be used: {why}") from error
+            raise ToolError(f"the workspace {_path_shown(str(self.root))} cannot be used: {why}") from error
 
 
 class _Walk:
@@ -184,7 +186,7 @@ class _Walk:
         self._workspace = workspace
         self._path = path
         self._makes_folders = makes_folders
-        self._parts = deque(self._checked(path))
+        self._parts = deque(self._parts_of(path))
         self._folders = [workspace._open_root()]
         self._names: list[str] = []
         self._links = 0
@@ -214,11 +216,11 @@ class _Walk:
         path, status = "/".join(self._names), os.fstat(self._folders[-1])
         return Location(self._folders[-2], name, path, status)
 
-    def _checked(self, path: str) -> list[str]:
+    def _parts_of(self, path: str) -> list[str]:
         if len(path) > MAX_PATH_CHARACTERS:
             raise ToolError(f"a path has at most {MAX_PATH_CHARACTERS:,} characters")
         if inert(path) != path or "\n" in path or "\t" in path:
-            raise ToolError(f"{_shown(path)}: a path cannot hold control or invisible characters")
+            raise ToolError(f"{_path_shown(path)}: a path cannot hold control or invisible characters")
         return self._inside(path) if path.startswith("/") else path.split("/")
 
     def _inside(self, path: str) -> list[str]:
@@ -229,7 +231,7 @@ class _Walk:
         raise self._outside()
 
     def _outside(self) -> ToolError:
-        return ToolError(f"{_shown(self._path)}: is outside the workspace; give a path relative to it")
+        return ToolError(f"{_path_shown(self._path)}: is outside the workspace; give a path relative to it")
 
     def _up(self) -> None:
         if not self._names:
@@ -248,7 +250,7 @@ class _Walk:
     def _follow(self, part: str) -> None:
         self._links += 1
         if self._links > MAX_LINKS:
-            raise ToolError(f"{_shown(self._path)}: goes round in links")
+            raise ToolError(f"{_path_shown(self._path)}: goes round in links")
         try:
             target = os.readlink(part, dir_fd=self._folders[-1])
         except OSError as error:
@@ -267,7 +269,7 @@ class _Walk:
             rest = [one for one in self._parts if one not in ("", ".")]
             # In a folder that is not there nothing is a link: where the rest leads is known now.
             if not self._makes_folders or ".." in rest:
-                raise MissingFolder(f"{_shown(self._path)}: there is no such file or folder")
+                raise MissingFolder(f"{_path_shown(self._path)}: there is no such file or folder")
             _refuse_protected("/".join([*self._names, part, *rest]), self._path)
             try:
                 os.mkdir(part, dir_fd=self._folders[-1])
@@ -290,7 +292,7 @@ def _open(name: str, flags: int, folder: int, path: str) -> int:
 
 
 @contextmanager
-def _opened(descriptor: int) -> Iterator[int]:
+def _closing(descriptor: int) -> Iterator[int]:
     try:
         yield descriptor
     finally:
@@ -300,7 +302,7 @@ def _opened(descriptor: int) -> Iterator[int]:
 def _replace(found: Location, data: bytes, mode: int) -> None:
     """Write the new file beside the old one, then put it in its place."""
     name = f".{secrets.token_hex(8)}.new"
-    with _opened(os.open(name, _NEW, 0o600, dir_fd=found.folder)) as file:
+    with _closing(os.open(name, _NEW, 0o600, dir_fd=found.folder)) as file:
         try:
             with os.fdopen(file, "wb", closefd=False) as writer:
                 writer.write(data)
@@ -315,14 +317,14 @@ def _replace(found: Location, data: bytes, mode: int) -> None:
 
 def _refuse_protected(real: str, path: str) -> None:
     if any(part.casefold() in _NEVER_WRITTEN for part in real.split("/")):
-        raise ToolError(f"{_shown(path)}: what git keeps for itself is not written")
+        raise ToolError(f"{_path_shown(path)}: what git keeps for itself is not written")
 
 
 def _refusal(path: str, error: OSError) -> ToolError:
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        return ToolError(f"{_shown(path)}: something on the way is not a folder")
-    return ToolError(f"{_shown(path)}: {error.strerror or error}")
+        return ToolError(f"{_path_shown(path)}: something on the way is not a folder")
+    return ToolError(f"{_path_shown(path)}: {error.strerror or error}")
 
 
-def _shown(path: str) -> str:
+def _path_shown(path: str) -> str:
     return inert_line(path, 200) or '""'

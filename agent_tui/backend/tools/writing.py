@@ -90,9 +90,9 @@ class _ChangingTool(ABC):
     def _write(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         workspace = Workspace.of(place)
         with workspace.changing(arguments["path"]):
-            return self._written(arguments, place, workspace)
+            return self._write_text(arguments, place, workspace)
 
-    def _written(self, arguments: Mapping[str, Any], place: ToolPlace, workspace: Workspace) -> ToolOutput:
+    def _write_text(self, arguments: Mapping[str, Any], place: ToolPlace, workspace: Workspace) -> ToolOutput:
         old, new = self._both(arguments, workspace)
         path = inert_line(arguments["path"], 300)
         if old == new:

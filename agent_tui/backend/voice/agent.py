@@ -95,9 +95,9 @@ class VoiceAgent(Program):
                             limit.reschedule(None)
                             self._become("running")
                         case "notice", detail:
-                            self.notices.append(_shown(detail))
+                            self.notices.append(_notice_line(detail))
                         case "failed", detail:
-                            await self._failed(child, detail)
+                            await self._raise_failure(child, detail)
                         case _:
                             self._words.add(line)
                 await listening
@@ -111,9 +111,9 @@ class VoiceAgent(Program):
         if code == 0 and has_joined and await self._is_over():
             raise ProgramDone
 
-    async def _failed(self, child: Child, detail: str) -> NoReturn:
+    async def _raise_failure(self, child: Child, detail: str) -> NoReturn:
         """Raise the failure: wrong settings will be wrong the next time, too."""
-        why = _shown(detail) or "it failed without a reason"
+        why = _notice_line(detail) or "it failed without a reason"
         if await child.wait() == EXIT_USAGE:
             raise ProgramFailed(why)
         raise ProgramEnded(why)
@@ -125,7 +125,7 @@ async def _tell(child: Child, orders: Orders) -> None:
         await child.stdin.drain()
 
 
-def _shown(text: str) -> str:
+def _notice_line(text: str) -> str:
     return inert_line(redacted(text), MAX_NOTICE_CHARACTERS)
 
 

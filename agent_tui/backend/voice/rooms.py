@@ -158,11 +158,11 @@ class VoiceRooms:
         """
         request = checked(request)
         async with self._changing:
-            server = self._needed_server() if request.server is None else self._reached(request.server)
+            server = self._needed_server() if request.server is None else self._use_other(request.server)
             spot = (request.server.url if request.server is not None else "", request.room)
             if request.with_agent and spot not in self._rooms:
                 self._needed_agent()
-            room = await self._opened(spot, request)
+            room = await self._ensure_room(spot, request)
             try:
                 if isinstance(server, VoiceServer):
                     server.start()  # before the agent, which waits for it
@@ -260,7 +260,7 @@ class VoiceRooms:
                 "This backend has no voice rooms", "Voice rooms are for one machine, and others can reach it."
             )
 
-    def _reached(self, server: OtherServer) -> OtherServer:
+    def _use_other(self, server: OtherServer) -> OtherServer:
         self._needed_near()
         return server
 
@@ -293,20 +293,20 @@ class VoiceRooms:
     async def _ready(self, server: VoiceServer | OtherServer) -> Signer:
         """Wait for the server that is starting; raises ``Refused`` (409) if it fails."""
         if isinstance(server, OtherServer):
-            return (await self._connected(server))[0]
+            return (await self._signer_and_calls(server))[0]
         state, _ = await asyncio.gather(server.settled(), asyncio.to_thread(_load_livekit))
         if state != "running":
             why = server.why
             await self._end_rooms([spot for spot in self._rooms if not spot[0]])
             no_server("The livekit-server does not start", why, code="voice.server_failed")
-        return (await self._connected(server))[0]
+        return (await self._signer_and_calls(server))[0]
 
     @property
     def _has_ours(self) -> bool:
         """Whether a room on our own server is in use."""
         return any(not url for url, _ in self._rooms)
 
-    async def _connected(self, server: VoiceServer | OtherServer) -> tuple[Signer, RoomCalls]:
+    async def _signer_and_calls(self, server: VoiceServer | OtherServer) -> tuple[Signer, RoomCalls]:
         """Return the signer and the calls for the running server."""
         livekit = await asyncio.to_thread(_load_livekit)
         if isinstance(server, OtherServer):
@@ -327,7 +327,7 @@ class VoiceRooms:
         """
         return OWNER_PREFIX if server is None else f"{OWNER_PREFIX}{self._nonce}-"
 
-    async def _opened(self, spot: Spot, request: TokenRequest) -> VoiceRoom:
+    async def _ensure_room(self, spot: Spot, request: TokenRequest) -> VoiceRoom:
         room = self._rooms.get(spot)
         if room is not None and not await conversation_exists(self._engine, room.conversation_id):
             if room.agent is not None:  # it worked for the deleted conversation
@@ -357,7 +357,7 @@ class VoiceRooms:
             async def is_gone() -> None:
                 # After a crash the server believes for twenty seconds that the agent is still there.
                 if (server := room.server or self._server) is not None and room.agent is not None:
-                    await (await self._connected(server))[1].remove(spot[1], room.agent.identity)
+                    await (await self._signer_and_calls(server))[1].remove(spot[1], room.agent.identity)
 
             async def is_over() -> bool:
                 self._looks = 0  # check now, on whatever server
@@ -384,7 +384,7 @@ class VoiceRooms:
         assert server is not None
         if isinstance(server, VoiceServer) and await server.settled() != "running":
             raise ProgramEnded("there is no LiveKit server")
-        signer, _ = await self._connected(server)
+        signer, _ = await self._signer_and_calls(server)
         config = self._config()
         return {
             "url": server.url,
@@ -459,7 +459,7 @@ class VoiceRooms:
         for (url, name), room in list(self._rooms.items()):
             here = found.get(name, []) if found is not None and not url else None
             if room.server is not None and is_turn:
-                here = await (await self._connected(room.server))[1].people_in(name)
+                here = await (await self._signer_and_calls(room.server))[1].people_in(name)
                 mine = self._owner_prefix(room.server)  # our agent does not stay for strangers alone
                 here = here and [one for one in here if one.identity.startswith(mine)]
             if here is not None:

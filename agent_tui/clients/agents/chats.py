@@ -152,7 +152,7 @@ class _SocketChat:
             self._tools = ClientTools(reach, f"{backend.name}/{chat_id}", backend.workspace)
         hooks = SocketHooks(
             on_orphan=self._orphan,
-            on_error=self._failed,
+            on_error=self._on_error,
             on_disconnect=self._disconnected,
             client_tools=self._tools.run if self._tools is not None else None,
         )
@@ -188,7 +188,7 @@ class _SocketChat:
         self._is_answering = True
         try:
             with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
-                paths = [*files, *await asyncio.to_thread(_written, attachments, Path(folder))]
+                paths = [*files, *await asyncio.to_thread(_write_files, attachments, Path(folder))]
                 async with aclosing(self._client.answer(text, paths, turn_id=turn_id)) as answer:
                     async for told in answer:
                         for event in told.events if told.call_id else ():
@@ -223,7 +223,7 @@ class _SocketChat:
         if self._saving:
             await asyncio.wait(self._saving)
 
-    def _failed(self, code: str, details: str) -> None:
+    def _on_error(self, code: str, details: str) -> None:
         """Note what cannot be read. Other faults are raised, or their frames are in an answer or orphans."""
         if code == PARSE_ERROR and self._client.is_connected:
             self._note(TurnNoted("", UNREADABLE, about=inert_line(details, MAX_NOTE_CHARACTERS)))
@@ -265,13 +265,13 @@ class AgentChats:
         self._secrets = secrets_of(authorization_of(backend.token))
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
         self._take_note = note or self._keep
-        self._agent = self._made(wanted)
+        self._agent = self._agent_for(wanted)
         self._refusing = ChatClient(cast("Net", _Nothing()))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._refusing, name)
 
-    def _made(self, wanted: str) -> _Session | _SocketChat:
+    def _agent_for(self, wanted: str) -> _Session | _SocketChat:
         if self._backend.kind == TASKS:
             return _Session(self._backend, wanted, self._note, self._give_up_seconds, self._system_prompt)
         return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._files, self._reach)
@@ -313,7 +313,7 @@ class AgentChats:
         """
         if wanted and wanted != self._agent.id:
             await self._agent.aclose()
-            self._agent = self._made(wanted)
+            self._agent = self._agent_for(wanted)
         try:
             await self._agent.connect()
         except AgentTuiError as error:
@@ -327,14 +327,16 @@ class AgentChats:
         """Ask, and yield the answer frame by frame; ``files`` are for sockets. An offered file that cannot be
         saved is noted. Raises as the clients of the two protocols do.
         """
-        async with aclosing(self._redacted(self._agent.answer(text, attachments, files, turn_id))) as answer:
+        async with aclosing(
+            self._redact_errors(self._agent.answer(text, attachments, files, turn_id))
+        ) as answer:
             async for told in answer:
                 yield told
                 is_kept = len(told.events) > 1  # the client saved it, or says why not
                 if told.name == SEND_FILE and self._backend.kind != TASKS and not is_kept:
                     yield AnnouncedFrame(told.name, {}, [_not_saved(turn_id, str(told.data.get("path", "")))])
 
-    async def _redacted(
+    async def _redact_errors(
         self, answer: AsyncGenerator[AnnouncedFrame, None]
     ) -> AsyncGenerator[AnnouncedFrame, None]:
         """Yield an answer whose errors do not repeat what the server was sent."""
@@ -440,7 +442,7 @@ def _not_saved(turn_id: str, path: str) -> TurnNoted:
     return TurnNoted(turn_id, FILE_REFUSED, about=why)
 
 
-def _written(attachments: Sequence[Attachment], folder: Path) -> list[Path]:
+def _write_files(attachments: Sequence[Attachment], folder: Path) -> list[Path]:
     paths = []
     for number, file in enumerate(attachments):
         place = folder / str(number)

@@ -77,9 +77,12 @@ class AgentFiles:
         if real.is_relative_to(workspace) and file_exists(real):
             return real.relative_to(workspace).as_posix()
         try:
-            with _opened(os.open(file, _READ & ~os.O_NOFOLLOW)) as source:
+            with _closing(os.open(file, _READ & ~os.O_NOFOLLOW)) as source:
                 self._check(source)
-                with _opened(os.open(self.workspace, _FOLDER)) as root, _made(root, ATTACHMENTS) as folder:
+                with (
+                    _closing(os.open(self.workspace, _FOLDER)) as root,
+                    _ensure_folder(root, ATTACHMENTS) as folder,
+                ):
                     name, _ = _copy(source, folder, _file_name(file.name), self._max_bytes)
                     return f"{ATTACHMENTS}/{name}"
         except _Refusal as error:
@@ -97,7 +100,7 @@ class AgentFiles:
         title = f"{inert_line(path)} was not saved"
         try:
             parts = _parts(path)
-            with _opened(os.open(self.workspace, _FOLDER)) as root, _walked(root, parts) as source:
+            with _closing(os.open(self.workspace, _FOLDER)) as root, _walked(root, parts) as source:
                 self._check(source)
                 status = os.fstat(source)
                 seen = (*parts, status.st_ino, status.st_mtime_ns, status.st_size)
@@ -117,7 +120,7 @@ class AgentFiles:
             raise _Refusal(f"At most {self._max_answer_bytes:,} bytes of one answer are saved.")
         self._base.mkdir(parents=True, exist_ok=True)
         base = os.open(self._base, _FOLDER & ~os.O_NOFOLLOW)
-        with _opened(base), _made(base, *self._subfolders) as folder:
+        with _closing(base), _ensure_folder(base, *self._subfolders) as folder:
             name, copied = _copy(source, folder, name, min(self._max_bytes, left))
         self._taken_bytes += copied
         return self.downloads / name
@@ -149,7 +152,7 @@ def _parts(path: str) -> list[str]:
 
 
 @contextmanager
-def _made(folder: int, *names: str) -> Iterator[int]:
+def _ensure_folder(folder: int, *names: str) -> Iterator[int]:
     """Open the folder ``names`` below ``folder``, each below the one before it; missing ones are made, and
     none may be a link.
     """
@@ -158,7 +161,10 @@ def _made(folder: int, *names: str) -> Iterator[int]:
         return
     with suppress(FileExistsError):
         os.mkdir(names[0], 0o755, dir_fd=folder)
-    with _opened(os.open(names[0], _FOLDER, dir_fd=folder)) as inner, _made(inner, *names[1:]) as last:
+    with (
+        _closing(os.open(names[0], _FOLDER, dir_fd=folder)) as inner,
+        _ensure_folder(inner, *names[1:]) as last,
+    ):
         yield last
 
 
@@ -167,7 +173,7 @@ def _copy(source: int, folder: int, name: str, max_bytes: int) -> tuple[str, int
     target, name = _new_file(folder, name)
     copied = 0
     try:
-        with _opened(target):
+        with _closing(target):
             while piece := os.read(source, _PIECE_BYTES):
                 copied += len(piece)
                 if copied > max_bytes:  # it grew
@@ -184,10 +190,10 @@ def _walked(root: int, parts: list[str]) -> Iterator[int]:
     """Open the file at ``parts`` below ``root``; no part may be a link."""
     folder, *rest = parts
     if not rest:
-        with _opened(_step(folder, _READ, root)) as file:
+        with _closing(_step(folder, _READ, root)) as file:
             yield file
         return
-    with _opened(_step(folder, _FOLDER, root)) as inner, _walked(inner, rest) as file:
+    with _closing(_step(folder, _FOLDER, root)) as inner, _walked(inner, rest) as file:
         yield file
 
 
@@ -235,7 +241,7 @@ def _write(file: int, data: bytes) -> None:
 
 
 @contextmanager
-def _opened(descriptor: int) -> Iterator[int]:
+def _closing(descriptor: int) -> Iterator[int]:
     try:
         yield descriptor
     finally:

@@ -125,7 +125,7 @@ class AgentSocketClient:
                 await self._link.is_over.wait()
             if (wait := self._not_before - self._clock.time()) > 0:
                 await self._clock.sleep(wait)
-            self._link = await self._opened()
+            self._link = await self._connect_to_any()
             await self._link.catch_up()
 
     async def aclose(self) -> None:
@@ -162,7 +162,7 @@ class AgentSocketClient:
         decoder = AgentSocketDecoder(turn_id or f"{ev.LOCAL_ID}{uuid4().hex}")
         if self._files is not None:
             self._files.answer()
-        async with aclosing(self._asked(text, attachments)) as frames:
+        async with aclosing(self._ask(text, attachments)) as frames:
             async for frame in frames:
                 if frame is None:
                     yield AnnouncedFrame()
@@ -190,20 +190,20 @@ class AgentSocketClient:
 
     # --- opening and closing ---------------------------------------------------------------------------
 
-    async def _opened(self) -> AgentLink:
+    async def _connect_to_any(self) -> AgentLink:
         first, *others = self._urls
         try:
-            return await self._opened_at(first)
+            return await self._connect_to(first)
         except NotFound as error:
             missing = error
         try:
             if others:
-                return await self._opened_at(others[0])
+                return await self._connect_to(others[0])
         except (ProtocolError, NotFound) as error:
             log.info("nor is the base address an agent socket: %s", type(error).__name__)
         raise noted(self._hooks, CONNECTION_ERROR, missing)
 
-    async def _opened_at(self, url: str) -> AgentLink:
+    async def _connect_to(self, url: str) -> AgentLink:
         async with AsyncExitStack() as opened:
             opening = open_socket(
                 url,
@@ -269,9 +269,7 @@ class AgentSocketClient:
 
     # --- asking ----------------------------------------------------------------------------------------
 
-    async def _asked(
-        self, text: str, attachments: Sequence[Path]
-    ) -> AsyncGenerator[SocketFrame | None, None]:
+    async def _ask(self, text: str, attachments: Sequence[Path]) -> AsyncGenerator[SocketFrame | None, None]:
         """Ask; yield ``None`` when the question was sent, then the frames of the answer."""
         if self._is_asking:
             raise AgentBusy("this chat is answering already", "It takes one question at a time.")
@@ -281,11 +279,11 @@ class AgentSocketClient:
         try:
             if attachments and self._files is None:
                 raise ConfigError("files cannot be attached here", NO_WORKSPACE)
-            await self._drained()
+            await self._drain()
             await self.connect()
             link = self._link
             assert link is not None
-            paths = await self._attached(attachments)  # nothing is copied for an agent that is not there
+            paths = await self._put_files(attachments)  # nothing is copied for an agent that is not there
             link.request = request
             await link.send(UserMessage(text, paths).frame())
             yield None
@@ -298,12 +296,12 @@ class AgentSocketClient:
             if link is not None:
                 link.leave(request)
 
-    async def _attached(self, files: Sequence[Path]) -> tuple[str, ...]:
+    async def _put_files(self, files: Sequence[Path]) -> tuple[str, ...]:
         if self._files is None:
             return ()
         return tuple([await asyncio.to_thread(self._files.put, file) for file in files])
 
-    async def _drained(self) -> None:
+    async def _drain(self) -> None:
         """Wait until an answer that was given up is over; if it takes too long, close its connection."""
         if self._link is None:
             return

@@ -122,7 +122,7 @@ class ConsoleClient:
         self._sound.resume()
         writer, self._writer = self._writer, None
         if writer is not None:
-            await _aborted(writer)
+            await _abort(writer)
         await self._program.end()
 
     async def _serve(self) -> None:
@@ -238,10 +238,10 @@ class ConsoleClient:
             case _:
                 if message.HasField("response"):
                     self._requests.answered(message.response)
-                return self._shown(self._decoder.message(message))
+                return self._note_agent_states(self._decoder.message(message))
         return _NOTHING
 
-    def _shown(self, events: Iterable[VoiceEvent]) -> Iterable[VoiceEvent]:
+    def _note_agent_states(self, events: Iterable[VoiceEvent]) -> Iterable[VoiceEvent]:
         for event in events:
             if isinstance(event, AgentStateChanged):
                 self._agent_does(event.state)
@@ -384,7 +384,7 @@ class ConsoleClient:
         """Do nothing: there is nothing to try again."""
 
 
-async def _aborted(writer: asyncio.StreamWriter) -> None:
+async def _abort(writer: asyncio.StreamWriter) -> None:
     """Close a connection without waiting for what the other side no longer reads."""
     writer.transport.abort()
     with suppress(OSError):

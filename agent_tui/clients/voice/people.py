@@ -26,7 +26,7 @@ def is_agent(participant: rtc.Participant, expected: str = "") -> bool:
 
 def joined_order(participants: Iterable[rtc.RemoteParticipant]) -> list[rtc.RemoteParticipant]:
     """Return participants in the order they came."""
-    return sorted(participants, key=_joined)
+    return sorted(participants, key=_join_order)
 
 
 def listened_to(room: rtc.Room, agent: str, last_heard: str, left: str = "") -> str:
@@ -44,7 +44,7 @@ def listened_to(room: rtc.Room, agent: str, last_heard: str, left: str = "") -> 
     if left:
         return left if left in here else ""
     others = sorted(
-        (who for who in here.values() if who.identity != agent and not is_agent(who)), key=_joined
+        (who for who in here.values() if who.identity != agent and not is_agent(who)), key=_join_order
     )
     return others[0].identity if agent and others else ""
 
@@ -54,7 +54,7 @@ def persons(
 ) -> tuple[Person, ...]:
     """Return everyone in the room in the order in which they came."""
     me = room.local_participant
-    everybody = sorted((me, *room.remote_participants.values()), key=_joined)
+    everybody = sorted((me, *room.remote_participants.values()), key=_join_order)
     return tuple(
         Person(
             identity=who.identity,
@@ -69,7 +69,7 @@ def persons(
     )
 
 
-def _joined(participant: rtc.Participant) -> tuple[float, str]:
+def _join_order(participant: rtc.Participant) -> tuple[float, str]:
     at = participant.joined_at
     return (at.timestamp() if at is not None else 0.0, participant.identity)
 

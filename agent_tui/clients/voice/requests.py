@@ -29,13 +29,13 @@ class SessionRequests:
         Raises ``TimedOut`` after ``seconds``, ``StreamLost`` if it cannot be sent and ``Refused`` if the
         agent answers with an error.
         """
-        return await self._asked(lambda request_id: wire.ask(request_id, request), seconds)
+        return await self._request(lambda request_id: wire.ask(request_id, request), seconds)
 
     async def run_input(self, text: str, seconds: float) -> pb.SessionResponse:
         """Interrupt the agent, let it answer ``text`` and return after its turn; raises as ``ask``."""
-        return await self._asked(lambda request_id: wire.run_input(request_id, text), seconds)
+        return await self._request(lambda request_id: wire.run_input(request_id, text), seconds)
 
-    async def _asked(
+    async def _request(
         self, make: Callable[[str], pb.AgentSessionMessage], seconds: float
     ) -> pb.SessionResponse:
         request_id = secrets.token_hex(8)

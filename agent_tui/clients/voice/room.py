@@ -159,7 +159,7 @@ class RoomClient:
         except AgentTuiError as error:
             self._running.put(partial(self._not_joined, None, _no_ticket(error)))
             return
-        self._running.put(partial(self._joined, link, ticket))
+        self._running.put(partial(self._on_joined, link, ticket))
         await self._publish(link)
 
     async def _publish(self, link: RtcLink) -> None:
@@ -177,7 +177,7 @@ class RoomClient:
                 if link.is_left:
                     return
             else:
-                self._running.put(partial(self._published, link))
+                self._running.put(partial(self._on_published, link))
                 return
         self._running.tell(SessionFailed(failed))
 
@@ -215,7 +215,7 @@ class RoomClient:
         else:
             yield LinkMoved("failed", reason.detail, reason.word, self._rejoins)
 
-    def _joined(self, link: RtcLink, ticket: Ticket) -> Iterable[VoiceEvent]:
+    def _on_joined(self, link: RtcLink, ticket: Ticket) -> Iterable[VoiceEvent]:
         if link.is_left:
             return
         self._agent.expected = ticket.agent_identity
@@ -228,7 +228,7 @@ class RoomClient:
         if self._agent.info is None:
             self._agent.wait_for(why.AGENT_ABSENT)
 
-    def _published(self, link: RtcLink) -> Iterable[VoiceEvent]:
+    def _on_published(self, link: RtcLink) -> Iterable[VoiceEvent]:
         if link.is_left or link.track is None:
             return ()
         if self._is_muted:

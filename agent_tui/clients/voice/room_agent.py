@@ -87,7 +87,7 @@ class RoomAgent:
         if not is_agent(participant, self.expected) or self.identity not in ("", participant.identity):
             return
         known = self.info
-        self.info = _introduced(participant, has_session=known is not None and known.has_session)
+        self.info = _agent_joined(participant, has_session=known is not None and known.has_session)
         self._link, link.agent = link, participant.identity
         if known is None:
             self._decoder = wire.SessionDecoder()
@@ -104,7 +104,7 @@ class RoomAgent:
         if self.info is None:
             yield from self.came(link, participant)
         elif self.identity == participant.identity:
-            now = _introduced(participant, has_session=self.info.has_session)
+            now = _agent_joined(participant, has_session=self.info.has_session)
             if now != self.info:
                 self.info = now
                 yield now
@@ -198,7 +198,7 @@ class RoomAgent:
     async def _probe(self, link: RtcLink) -> None:
         try:
             async with asyncio.timeout(PING_SECONDS):
-                await self._answered(link)
+                await self._ping_until_answered(link)
         except TimeoutError:
             return
         try:
@@ -207,7 +207,7 @@ class RoomAgent:
         except (TransportError, Refused) as error:
             log.warning("the agent's history is not known: %s", error.title)
 
-    async def _answered(self, link: RtcLink) -> None:
+    async def _ping_until_answered(self, link: RtcLink) -> None:
         """Ping the agent until it answers: it may have joined and not begun its session yet."""
         while True:
             try:
@@ -232,9 +232,9 @@ class RoomAgent:
         while True:
             link, reader = await self._readers.get()
             data = await read_message(reader)
-            self._running.put(partial(self._said, link, data))
+            self._running.put(partial(self._take_message, link, data))
 
-    def _said(self, link: RtcLink, data: bytes | None) -> Iterable[VoiceEvent]:
+    def _take_message(self, link: RtcLink, data: bytes | None) -> Iterable[VoiceEvent]:
         if link.is_left or self.info is None:
             return
         try:
@@ -245,18 +245,18 @@ class RoomAgent:
         if message.HasField("response"):
             link.requests.answered(message.response)
         if not self.info.has_session:
-            yield from self._found(link)
+            yield from self._session_found(link)
         for event in self._decoder.message(message):
-            yield from self._shown(event)
+            yield from self._pass_on(event)
 
-    def _found(self, link: RtcLink) -> Iterable[VoiceEvent]:
+    def _session_found(self, link: RtcLink) -> Iterable[VoiceEvent]:
         participant = link.room.remote_participants.get(self.identity)
         if participant is not None:
-            self.info = _introduced(participant, has_session=True)
+            self.info = _agent_joined(participant, has_session=True)
             yield self.info
         self.send_early(link)
 
-    def _shown(self, event: VoiceEvent) -> Iterator[VoiceEvent]:
+    def _pass_on(self, event: VoiceEvent) -> Iterator[VoiceEvent]:
         match event:
             case WordsHeard() | WordsSpoken():  # text streams say the same, and from whom
                 return
@@ -267,7 +267,7 @@ class RoomAgent:
                 yield event
 
 
-def _introduced(participant: rtc.RemoteParticipant, *, has_session: bool) -> AgentJoined:
+def _agent_joined(participant: rtc.RemoteParticipant, *, has_session: bool) -> AgentJoined:
     attributes = participant.attributes
     name = attributes.get(wire.AGENT_NAME) or participant.name
     return AgentJoined(

@@ -143,7 +143,7 @@ class RtcLink:
         if self.track is None:
             return
         about = {"trackId": self.track.sid, "sampleRate": str(SAMPLE_RATE), "channels": "1"}
-        await self._sent(
+        await self._send(
             self.room.local_participant.send_bytes(
                 sound,
                 name="early",
@@ -164,11 +164,11 @@ class RtcLink:
 
     async def send_text(self, text: str) -> None:
         """Send a typed line to everyone; raises ``StreamLost``."""
-        await self._sent(self.room.local_participant.send_text(text, topic=wire.CHAT_TOPIC))
+        await self._send(self.room.local_participant.send_text(text, topic=wire.CHAT_TOPIC))
 
     async def send_file(self, path: Path, identity: str) -> None:
         """Send a file to an agent; raises ``StreamLost``."""
-        await self._sent(
+        await self._send(
             self.room.local_participant.send_file(
                 str(path), topic=wire.FILE_TOPIC, destination_identities=[identity]
             )
@@ -186,7 +186,7 @@ class RtcLink:
             raise StreamLost("the agent could not be reached", shown(error)) from error
 
     async def _send_request(self, message: pb.AgentSessionMessage) -> None:
-        await self._sent(
+        await self._send(
             self.room.local_participant.send_bytes(
                 wire.encode(message),
                 name="request",
@@ -195,7 +195,7 @@ class RtcLink:
             )
         )
 
-    async def _sent(self, sending: Coroutine[Any, Any, object]) -> None:
+    async def _send(self, sending: Coroutine[Any, Any, object]) -> None:
         if self.is_left or not self.room.isconnected():
             sending.close()
             raise StreamLost("the voice room is not connected", "It was not sent.")

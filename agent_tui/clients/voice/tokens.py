@@ -197,15 +197,15 @@ class BackendTokens:
 
     async def first(self) -> Ticket:
         """Ask for the ticket of the first join, which ``ticket`` returns then; raises ``AgentTuiError``."""
-        self._known = await self._asked()
+        self._known = await self._ask_for_ticket()
         return self._known
 
     async def ticket(self) -> Ticket:
         """Return a ticket for each join; raises ``AgentTuiError``."""
         known, self._known = self._known, None
-        return known if known is not None else await self._asked()
+        return known if known is not None else await self._ask_for_ticket()
 
-    async def _asked(self) -> Ticket:
+    async def _ask_for_ticket(self) -> Ticket:
         """Ask for a ticket, with the same identity each time: the agent keeps listening to a participant who
         comes back.
         """
@@ -216,7 +216,7 @@ class BackendTokens:
 
     async def call_agent(self) -> None:
         """Ask again: the backend starts the agent if it is not running."""
-        await self._asked()
+        await self._ask_for_ticket()
 
     async def aclose(self) -> None:
         """Do nothing: nothing of ours is open."""

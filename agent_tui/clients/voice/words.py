@@ -37,7 +37,7 @@ class WordStreams:
         track = attributes.get("lk.transcribed_track_id", "")
         is_mine = link.track is not None and track == link.track.sid
         if identity == link.agent and not is_mine:
-            self._read(reader, self._spoken(reader, segment, is_voiced=bool(track)))
+            self._read(reader, self._report_spoken(reader, segment, is_voiced=bool(track)))
         else:
             me = link.room.local_participant.identity
             self._read(reader, self._heard(reader, segment, me if is_mine else identity))
@@ -52,7 +52,7 @@ class WordStreams:
         self._reading.add(task)
         task.add_done_callback(self._reading.discard)
 
-    async def _spoken(self, reader: rtc.TextStreamReader, segment: str, *, is_voiced: bool) -> None:
+    async def _report_spoken(self, reader: rtc.TextStreamReader, segment: str, *, is_voiced: bool) -> None:
         """Report what the agent says, piece by piece; a repeated segment comes as a whole."""
         is_whole = segment in self._segments
         self._segments[segment] = None
@@ -88,10 +88,10 @@ class WordStreams:
 
     def typed(self, link: RtcLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
         """Read what another participant typed."""
-        self._read(reader, self._typed(reader, identity))
+        self._read(reader, self._report_typed(reader, identity))
         return ()
 
-    async def _typed(self, reader: rtc.TextStreamReader, identity: str) -> None:
+    async def _report_typed(self, reader: rtc.TextStreamReader, identity: str) -> None:
         text = await _read(reader)
         if text is not None:
             self._running.tell(WordsHeard(reader.info.stream_id, text, is_final=True, identity=identity))

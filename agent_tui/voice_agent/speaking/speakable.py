@@ -57,8 +57,8 @@ def _without_markdown(text: str) -> str:
     text = _TABLE_LINE.sub("", text)
     text = _TABLE_ROW.sub(lambda found: ", ".join(cell.strip() for cell in found[1].split("|")) + ".", text)
     text = _QUOTE.sub("", text)
-    text = _HEADING.sub(lambda found: _ended(found[1]), text)
-    text = _BULLET.sub(lambda found: _ended(_TASK.sub("", found[1])), text)
+    text = _HEADING.sub(lambda found: _as_sentence(found[1]), text)
+    text = _BULLET.sub(lambda found: _as_sentence(_TASK.sub("", found[1])), text)
     for _ in range(3):  # bold around italic around struck through
         text = _STRONG.sub(r"\2", text)
     text = _EMPHASIS.sub(r"\1", text)
@@ -73,6 +73,6 @@ def _site(found: re.Match[str]) -> str:
     return site + (tail[0] if tail else "")
 
 
-def _ended(line: str) -> str:
+def _as_sentence(line: str) -> str:
     """Return a list item or heading as a sentence of its own."""
     return line if not line or line[-1] in ".!?:;,…" else f"{line}."

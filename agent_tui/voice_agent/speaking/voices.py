@@ -104,7 +104,7 @@ class Voice:
     @classmethod
     async def start(cls, model: VoiceModel) -> Voice:
         """Start the child and wait until it can speak; raises ``VoiceFailed``."""
-        starting = asyncio.ensure_future(_started(model))
+        starting = asyncio.ensure_future(_start(model))
         try:
             process = await asyncio.shield(starting)
         except asyncio.CancelledError:  # asyncio would wait forever if cancelled while it starts a child
@@ -192,7 +192,7 @@ class Voice:
             await self._reader
 
 
-async def _started(model: VoiceModel) -> asyncio.subprocess.Process:
+async def _start(model: VoiceModel) -> asyncio.subprocess.Process:
     command = (sys.executable, "-P", voice_child.__file__, model.engine, model.model)
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(

@@ -25,7 +25,7 @@ def status(output_format: OutputFormat) -> None:
         output.say(localised("not running"))
     else:
         about = f"running: process {endpoint.pid}, version {endpoint.version}, {endpoint.url}"
-        output.say(localised(f"{about}; {_said(work)} under way"))
+        output.say(localised(f"{about}; {_work_text(work)} under way"))
 
 
 def stop() -> None:
@@ -34,10 +34,10 @@ def stop() -> None:
     if cut is None:
         output.say(localised("not running"))
     else:
-        output.say(localised(f"stopped, which cut {_said(cut)}" if any(cut) else "stopped"))
+        output.say(localised(f"stopped, which cut {_work_text(cut)}" if any(cut) else "stopped"))
 
 
-def _said(work: runtime.Work) -> str:
+def _work_text(work: runtime.Work) -> str:
     """Return "2 rooms and 1 answer", or with voice "2 rooms, 1 answer and 1 voice room"."""
     said = {"rooms": say_count("work.rooms", work.rooms), "answers": say_count("work.answers", work.answers)}
     if not work.voice_rooms:

@@ -59,7 +59,7 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
             rooms = asking.asked(source, connect.rooms_client, lambda client: client.listed())
             short = {**short, **asking.short_ids([(room.id, room.name) for room in rooms])}
     if hits:
-        output.say("\n\n".join(_found(hit, short) for hit in hits))
+        output.say("\n\n".join(_hit_text(hit, short) for hit in hits))
     else:
         output.notice(localised(NOTHING_FOUND))
 
@@ -98,7 +98,7 @@ def _status(conversation: ConversationInfo) -> str:
     return asking.standing(conversation, status)
 
 
-def _described(conversation: ConversationInfo) -> str:
+def _facts(conversation: ConversationInfo) -> str:
     temperature, tools = conversation.temperature, conversation.enabled_tools
     default = say("fact.all" if conversation.kind == "voice" else "command.tools.default")
     facts = [
@@ -121,7 +121,7 @@ def _described(conversation: ConversationInfo) -> str:
     return output.table([(localised(label), text) for label, text in facts if text])
 
 
-def _found(hit: Hit, short: Mapping[str, str]) -> str:
+def _hit_text(hit: Hit, short: Mapping[str, str]) -> str:
     id_ = short.get(hit.conversation_id, hit.conversation_id)
     title = inert_line(hit.title, asking.MAX_NAME_CHARACTERS) or UNTITLED
     kind = localised("room") if hit.kind == "room" else ""
@@ -131,7 +131,7 @@ def _found(hit: Hit, short: Mapping[str, str]) -> str:
 
 
 CONVERSATIONS: Final = asking.CommandKind(
-    connect.chat_client, connect.conversation_id, attrgetter("title"), _described, conversation_fields
+    connect.chat_client, connect.conversation_id, attrgetter("title"), _facts, conversation_fields
 )
 show: Final = CONVERSATIONS.show
 delete: Final = CONVERSATIONS.delete

@@ -41,7 +41,7 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
         found = found_here()
 
     async def ask(client: RoomsClient) -> list[dict[str, object]]:
-        return await asyncio.gather(*(_asked(client, one) for one in await client.backend.providers()))
+        return await asyncio.gather(*(_ask_provider(client, one) for one in await client.backend.providers()))
 
     answers = asked(source, connect.rooms_client, ask)
     if output_format == "json":
@@ -90,7 +90,7 @@ def _fields(one: FoundModels) -> dict[str, object]:
     }
 
 
-async def _asked(client: RoomsClient, provider: ProviderInfo) -> dict[str, object]:
+async def _ask_provider(client: RoomsClient, provider: ProviderInfo) -> dict[str, object]:
     about = {"id": provider.id, "name": provider.name, "kind": provider.kind, "model": provider.model}
     try:
         offered, error = await client.backend.models(provider.id), ""

@@ -44,19 +44,19 @@ def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> None
     """Pause a room and print its answer; a room that is not running stays as it is."""
     room = ROOMS.of_one(source, wanted, lambda client, room_id: client.pause(room_id))
     # The answer may come before the words are interrupted: "paused" is only said about a paused room.
-    _status_told(room, "pausing" if room.status == "running" else room.status, output_format)
+    _tell_status(room, "pausing" if room.status == "running" else room.status, output_format)
 
 
 def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> None:
     """Resume a room; raises ``Refused`` for one that is completed or was never started."""
     room = ROOMS.of_one(source, wanted, lambda client, room_id: client.resume(room_id))
-    _status_told(room, room.status, output_format)
+    _tell_status(room, room.status, output_format)
 
 
 # --- how rooms read --------------------------------------------------------------------------------------
 
 
-def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> None:
+def _tell_status(room: RoomInfo, status: str, output_format: OutputFormat) -> None:
     asking.print_one(f"{ROOMS.called(room)}: {inert_line(status)}", room_fields(room), output_format)
 
 
@@ -67,7 +67,7 @@ def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
     return short[room.id], name, status, rounds, str(len(room.agents)), ago(room.updated_at)
 
 
-def _described(room: RoomInfo) -> str:
+def _facts(room: RoomInfo) -> str:
     facts = [
         ("id", room.id),
         ("name", room.name),
@@ -92,7 +92,7 @@ def _spoken_for(agent: AgentInfo) -> str:
 
 
 ROOMS: Final = asking.CommandKind(
-    connect.rooms_client, connect.room_id, attrgetter("name"), _described, room_fields
+    connect.rooms_client, connect.room_id, attrgetter("name"), _facts, room_fields
 )
 show_room: Final = ROOMS.show
 delete_room: Final = ROOMS.delete

@@ -70,10 +70,10 @@ def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> Non
         return rule
 
     rule = asked(source, connect.chat_client, forget)
-    print_one(f"asks again: {_shown(rule)}", asdict(rule), output_format)
+    print_one(f"asks again: {_rule_text(rule)}", asdict(rule), output_format)
 
 
-def _shown(rule: ToolRule) -> str:
+def _rule_text(rule: ToolRule) -> str:
     return visible_line(spelled_out(rule.pattern or rule.tool), output.MAX_LINE_CHARACTERS)
 
 
@@ -83,7 +83,7 @@ def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
         name = inert_line(places.get(rule.conversation_id, rule.conversation_id))
         where.append(say("rules.in.chat", name=name))
     holds = say("rules.file" if rule.tool in WRITING_TOOLS else "rules.exact")
-    return _shown(rule), list_of(where) or say("rules.in.all"), holds, ago(rule.created_at)
+    return _rule_text(rule), list_of(where) or say("rules.in.all"), holds, ago(rule.created_at)
 
 
 def _tool_row(tool: ToolInfo) -> tuple[str, ...]:

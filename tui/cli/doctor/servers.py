@@ -196,7 +196,7 @@ def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
         detail = f"{backend.token_env} is not set in this environment"
         return check("failed", detail, f"export {backend.token_env}=TOKEN")
     try:
-        return check("ok", asyncio.run(_asked(backend, token)))
+        return check("ok", asyncio.run(_ask_server(backend, token)))
     except AgentBusy as error:
         return check("ok", f"it answers; {said(error)}")
     except Refused as error:
@@ -210,10 +210,10 @@ def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
         return check("failed", said(error), f"correct backends.{name}.url or .kind")
 
 
-async def _asked(backend: BackendConfig, token: str) -> str:
+async def _ask_server(backend: BackendConfig, token: str) -> str:
     """Ask a server for its rooms, or if it has none for any answer; raises what the client raises."""
     if backend.kind in (TASKS, SOCKET):
-        return await _connected(replace(backend, token=token))
+        return await _connect_to_agent(replace(backend, token=token))
     async with Net(backend.url, token=token, timeout=min(backend.timeout, ANSWER_SECONDS)) as net:
         if backend.kind != "rooms":
             await net.call("GET", "/health")
@@ -225,7 +225,7 @@ async def _asked(backend: BackendConfig, token: str) -> str:
         return f"{len(rooms)} {'room' if len(rooms) == 1 else 'rooms'}"
 
 
-async def _connected(backend: BackendConfig) -> str:
+async def _connect_to_agent(backend: BackendConfig) -> str:
     """Connect to an agent; raises what its client raises."""
     client = AgentChats(backend)
     try:

@@ -26,7 +26,7 @@ def checks(here: Surroundings) -> Iterator[Check]:
     yield _colors(here.environ)
     yield _locale(here.environ)
     yield _size(here.size)
-    yield _between(here.environ)
+    yield _multiplexer(here.environ)
     yield _clipboard(here.environ)
 
 
@@ -71,7 +71,7 @@ def _size(size: tuple[int, int] | None) -> Check:
     return check("ok", detail)
 
 
-def _between(environ: Mapping[str, str]) -> Check:
+def _multiplexer(environ: Mapping[str, str]) -> Check:
     """Check tmux or GNU screen, if one runs between the terminal and us."""
     if environ.get("TMUX"):
         return _tmux(environ)

@@ -204,7 +204,7 @@ def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str])
         return
     server = shown_url(url)
     try:
-        asyncio.run(_validated(url, text, environ))
+        asyncio.run(_check_token(url, text, environ))
     except Unauthorized:
         yield _SERVER("ok", server)
         yield _TOKEN("failed", f"{detail}: the server refuses it", mend_token)
@@ -245,7 +245,7 @@ async def _ticket(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str]
     return ticket.url, ticket.token
 
 
-async def _validated(url: str, token: str, environ: Mapping[str, str]) -> None:
+async def _check_token(url: str, token: str, environ: Mapping[str, str]) -> None:
     """Ask the server about the token; raises ``AgentTuiError``."""
     base = re.sub(r"^ws", "http", url)
     async with Net(base, token=token, timeout=ANSWER_SECONDS, environ=environ) as net:

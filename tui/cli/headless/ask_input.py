@@ -78,7 +78,7 @@ def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool
     Raises ``ConfigError`` for anything unreadable, not text, too large or empty.
     """
     said = " ".join(word for word in words if word != STDIN).strip()
-    attachments = [_attached(file) for file in files] if reads_files else []
+    attachments = [_attachment(file) for file in files] if reads_files else []
     piped = _read_stdin() if STDIN in words or _is_piped_in() else ""
     if piped.strip():
         if said and not reads_files:
@@ -113,7 +113,7 @@ def _read_stdin() -> str:
     return _text(_read(sys.stdin.buffer, STDIN_NAME), STDIN_NAME)
 
 
-def _attached(path: Path) -> Attachment:
+def _attachment(path: Path) -> Attachment:
     shown = inert_line(str(path))
     try:
         with path.open("rb") as file:

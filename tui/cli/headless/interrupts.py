@@ -51,7 +51,7 @@ class Interrupts:
     def __enter__(self) -> Interrupts:
         for number in SIGNALS:
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-                self._before[number] = signal.signal(number, self._received)
+                self._before[number] = signal.signal(number, self._on_signal)
         output.on_lost = self._output_lost
         return self
 
@@ -101,7 +101,7 @@ class Interrupts:
         self.lost = error
         self._end()
 
-    def _received(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGINT:
             if self.on_ctrl_c is None or not self.on_ctrl_c():
                 self._end()

@@ -65,7 +65,7 @@ def rooms(source: Source, wanted: str | None) -> int:
             talk = _Room(client, found.room_id, interrupts, embedded, found.start)
             return await talk.run(), Record()
 
-    return _shown(source, errand)
+    return _run_plain(source, errand)
 
 
 def chat(source: Source, wanted: str, *, is_new: bool) -> int:
@@ -97,7 +97,7 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
                     with suppress(AgentTuiError):
                         await client.delete(id_)
 
-    return _shown(source, errand)
+    return _run_plain(source, errand)
 
 
 async def _agents_chat(backend: BackendConfig, wanted: str, interrupts: Interrupts) -> Ending:
@@ -123,7 +123,7 @@ async def _said_so_far(client: Conversations[Any], id_: str) -> Sequence[ev.Mess
         return ()
 
 
-def _shown(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
+def _run_plain(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
     with output.whole_lines():
         return carried_out(source, errand, Record(), lambda *_: output.end_line())
 
@@ -172,10 +172,10 @@ class _Asks:
         pattern, reason = ask.pattern if decision == "always" else "", reason if decision == "deny" else ""
         if ask.form is not None:
             decision, reason = "decline", ""
-        await _done(self.client.answer(self.id_, event.turn_id, event.step_id, decision, pattern, reason))
+        await _run_call(self.client.answer(self.id_, event.turn_id, event.step_id, decision, pattern, reason))
 
 
-async def _done(call: Awaitable[object], done: str = "") -> None:
+async def _run_call(call: Awaitable[object], done: str = "") -> None:
     """Run a typed call, and say its result."""
     try:
         await call
@@ -274,7 +274,7 @@ class _Room:
         self.telling = Telling(TextFormat(has_names=True), ConversationState(ev.RoomInfo("")))
         commands = {"/pause": self._pause, "/resume": self._resume}
         asks = _Asks(self.client, self.id_)
-        self.typing = _Typing(self.interrupts, asks, "plain.help", commands, self._said)
+        self.typing = _Typing(self.interrupts, asks, "plain.help", commands, self._say_to_room)
 
     async def run(self) -> Ending:
         """Print what was said so far, then what happens; a room that is not running waits for a line."""
@@ -348,7 +348,7 @@ class _Room:
 
     async def _pause(self) -> None:
         if self.is_running:
-            await _done(self.client.pause(self.id_))
+            await _run_call(self.client.pause(self.id_))
         else:
             output.notice(say("plain.not_running"))
 
@@ -357,8 +357,8 @@ class _Room:
             output.notice(say("plain.speaks"))
         self.starts = not self.is_running
 
-    async def _said(self, words: str) -> None:
-        await _done(self.client.say(self.id_, words), say("plain.said"))
+    async def _say_to_room(self, words: str) -> None:
+        await _run_call(self.client.say(self.id_, words), say("plain.said"))
 
     async def _attend(self) -> None:
         """Count as a reader who can answer tools, as long as a person can type."""
@@ -403,7 +403,7 @@ class _Chat:
         output.notice(say("plain.chat.help"))
         while True:
             if self.waiting:
-                ending, is_left = await self._answered(self.waiting.pop(0))
+                ending, is_left = await self._ask(self.waiting.pop(0))
                 if is_left:
                     return ending
             elif (line := await self.typing.lines.next()) is None:
@@ -416,7 +416,7 @@ class _Chat:
         is_ours = message.sender_name in ("", self.info.model)
         return self.model if is_ours else inert_line(message.sender_name)
 
-    async def _answered(self, question: str) -> tuple[Ending, bool]:
+    async def _ask(self, question: str) -> tuple[Ending, bool]:
         """Return how an answer ended, and whether the chat is left with it."""
         telling = Telling(TextFormat(), noted=self.noted)
         asks = self.typing.asks

@@ -139,12 +139,12 @@ class Run:
 
     async def _begun(self) -> Ending:
         """Run the room. A run that goes on although its stream is lost at the start is read from the log."""
-        before = await self._known()
+        before = await self._look_up()
         try:
             frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
             return await followed(frames, self._take)
         except StreamLost:
-            now = await self._known() if not self.stop.under_way.is_set() else None
+            now = await self._look_up() if not self.stop.under_way.is_set() else None
             if before is None or now is None or not now.last_event_id:
                 raise
             if now.status != "running" and now.last_event_id <= before.last_event_id:
@@ -155,7 +155,7 @@ class Run:
         frames = self.client.event_frames(self.room_id, last_id, give_up_seconds=PATIENCE_SECONDS)
         return await followed(frames, self._take)
 
-    async def _known(self) -> ev.RoomInfo | None:
+    async def _look_up(self) -> ev.RoomInfo | None:
         """Return the room, ``None`` if its server does not show it."""
         try:
             return await self.client.show(self.room_id)

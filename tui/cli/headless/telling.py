@@ -92,10 +92,10 @@ class Telling:
 
     def _tell_call(self, turn_id: str, step: StepState, event: ev.Event) -> None:
         if self._runs(step, event) and self._is_new(turn_id, step.id, "runs"):
-            self.notice(_called(step))
+            self.notice(_call_line(step))
         result = step.result
         if result is not None and not result.success and self._is_new(turn_id, step.id, "failed"):
-            self.notice(f"{_called(step)}{say('between.detail')}{_failure(result)}")
+            self.notice(f"{_call_line(step)}{say('between.detail')}{_failure(result)}")
 
     def _runs(self, step: StepState, event: ev.Event) -> bool:
         if not self.tells_status:
@@ -179,7 +179,7 @@ def _not_allowed(tool: str, ask: ev.ToolAsk) -> str:
     return whole if is_seen else told
 
 
-def _called(step: StepState) -> str:
+def _call_line(step: StepState) -> str:
     """Return a call in one line."""
     from widgets.transcript.step_body import step_head  # lazy: only answers that call tools need it
 
@@ -187,7 +187,7 @@ def _called(step: StepState) -> str:
 
 
 def _failure(result: StepState) -> str:
-    from widgets.transcript.step_body import failure  # as in _called
+    from widgets.transcript.step_body import failure  # as in _call_line
 
     return failure(result.content.text, MAX_LINE_CHARACTERS)
 

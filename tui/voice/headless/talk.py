@@ -60,7 +60,7 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
     """
     form, state = voice_format(form_name), VoiceState(joined_at=time.time())
     lines = typed_lines if request.wav is None else None
-    transcript = _opened(written_to)
+    transcript = _open_transcript(written_to)
     room, kept_as = request.room, ""
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, None]:
@@ -114,7 +114,7 @@ async def follow_log(client: ChatClient, session: VoiceSession) -> None:
         output.notice(localised(error))
 
 
-def _opened(path: Path | None) -> TextIO | None:
+def _open_transcript(path: Path | None) -> TextIO | None:
     try:
         return path.open("w", encoding="utf-8", errors="replace") if path is not None else None
     except OSError as error:
@@ -194,7 +194,7 @@ class HeadlessTalk:
         speech.begin()
         await self._until(lambda: speech.is_over)
         if not await self._until(
-            lambda: any(line.kind == "person" for line in self._said(before)), HEARD_SECONDS
+            lambda: any(line.kind == "person" for line in self._lines_since(before)), HEARD_SECONDS
         ):
             return Ending("error", "the agent understood nothing of the file")
         return await self._answer(before) or Ending("completed")
@@ -204,7 +204,7 @@ class HeadlessTalk:
         words like "Stop" an agent may say nothing.
         """
         while True:
-            last = next(reversed(self._said(before)), None)
+            last = next(reversed(self._lines_since(before)), None)
             if last is not None and last.kind == "agent" and self._is_quiet(QUIET_SECONDS):
                 return None
             is_heard = last is not None and last.item_id  # it is in the agent's history
@@ -214,7 +214,7 @@ class HeadlessTalk:
                 return Ending("timeout", f"nothing came of the agent for {ANSWER_SECONDS:.0f} seconds")
             await asyncio.sleep(LOOK_SECONDS)
 
-    def _said(self, before: int) -> list[VoiceLine]:
+    def _lines_since(self, before: int) -> list[VoiceLine]:
         """Return what both sides said after this many lines."""
         return [line for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID]
 

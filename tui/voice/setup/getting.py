@@ -334,10 +334,10 @@ def run(
     finally:
         child.stdout.close()
     if code != 0:
-        raise NotGot(f"{name} failed", _explained(list(last)))
+        raise NotGot(f"{name} failed", _why_failed(list(last)))
 
 
-def _explained(lines: Sequence[str]) -> str:
+def _why_failed(lines: Sequence[str]) -> str:
     said = "\n".join(lines)
     if re.search(r"dial tcp|no such host|resolve|Temporary failure|Network is unreachable|[Cc]onnect", said):
         return f"It needs the network once. {lines[-1] if lines else ''}"

@@ -76,7 +76,7 @@ def offered(missing: Sequence[VoicePart]) -> list[VoicePart]:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError("voice is not set up", f"run: {COMMAND} --yes")
     is_one = len(missing) == 1
-    if _asked(localised("Get it?" if is_one else "Get all of it?"), default=True):
+    if _ask_yes_no(localised("Get it?" if is_one else "Get all of it?"), default=True):
         return list(missing)
     if is_one:
         return []
@@ -84,7 +84,7 @@ def offered(missing: Sequence[VoicePart]) -> list[VoicePart]:
     for part in missing:
         if part is MODELS and AGENT in missing and AGENT not in chosen:
             continue  # they are installed with the agent, and nothing else needs them
-        if _asked(localised(f"Get the {part.name} ({size(part.download)})?"), default=False):
+        if _ask_yes_no(localised(f"Get the {part.name} ({size(part.download)})?"), default=False):
             chosen.append(part)
     return chosen
 
@@ -171,7 +171,7 @@ def _get_named(data: Path, wanted: Mapping[getting.ModelKind, str]) -> int:
 
 
 def _remove(data: Path, *, yes: bool) -> int:
-    if not yes and not _asked(localised("Delete everything that voice setup got?"), default=False):
+    if not yes and not _ask_yes_no(localised("Delete everything that voice setup got?"), default=False):
         return exits.DONE
     with getting.one_at_a_time(data):
         freed = getting.remove_all(data)
@@ -179,7 +179,7 @@ def _remove(data: Path, *, yes: bool) -> int:
     return exits.DONE
 
 
-def _asked(question: str, *, default: bool) -> bool:
+def _ask_yes_no(question: str, *, default: bool) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError("nobody can be asked", "add --yes")
     answer = output.typed_line(f"{question} [{'Y/n' if default else 'y/N'}] ")

@@ -145,7 +145,7 @@ class Asks:
     ) -> Waiting:
         """Wait for a person's decision about the call; if nobody is there, it is denied."""
         if not self._is_somebody_there(key[0]):
-            return _settled(CallDenied(NOBODY))
+            return _resolved(CallDenied(NOBODY))
         word: Waiting = asyncio.get_running_loop().create_future()
         self._wait(key, _Open(call, arguments, place, ask, word))
         return word
@@ -153,7 +153,7 @@ class Asks:
     def fill_in(self, key: Key, form: ToolForm) -> asyncio.Future[FormAnswer]:
         """Wait for a person to fill in a form; if nobody is there, it is declined."""
         if not self._is_somebody_there(key[0]):
-            return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
+            return _resolved(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
         word: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
         self._wait(key, _OpenForm(form, word))
         return word
@@ -227,7 +227,7 @@ class Asks:
     async def drop_rule(self, rule_id: str) -> None:
         """Remove a rule; from now on it lets nothing run. Raises ``NotFound``."""
         async with self._changing:
-            dropped = self._known(rule_id)
+            dropped = self._rule(rule_id)
             self._rules = [rule for rule in self._rules if rule is not dropped]
             await self._change("", RuleDropped(rule_id))
 
@@ -238,7 +238,7 @@ class Asks:
     def _holding(self, room_id: str) -> list[StoredRule]:
         return [rule for rule in self._rules if rule.conversation_id in ("", room_id)]
 
-    def _known(self, rule_id: str) -> StoredRule:
+    def _rule(self, rule_id: str) -> StoredRule:
         for rule in self._rules:
             if rule.id == rule_id:
                 return rule
@@ -311,17 +311,17 @@ class RoomGate:
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
         """Return a future for the decision."""
         if self.is_alone:
-            return _settled(CallDenied(NOBODY))
+            return _resolved(CallDenied(NOBODY))
         return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, place, ask)
 
     def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
         """Return a future for the filled-in form."""
         if self.is_alone:
-            return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
+            return _resolved(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
         return self.asks.fill_in((self.room_id, self.message_id, call.id), form)
 
 
-def _settled(value: T) -> asyncio.Future[T]:
+def _resolved(value: T) -> asyncio.Future[T]:
     word: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     word.set_result(value)
     return word

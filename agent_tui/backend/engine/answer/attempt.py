@@ -201,7 +201,7 @@ class Attempt:
         if is_blind and any(one.images for one in brief.request.messages):
             await self._tell(NotePiece("no_images"))
         if brief.keeps_steps and not (self._terms.acts or self.cut_for):
-            specs = await self._offered()
+            specs = await self._tools_to_offer()
             told = (*self._request.messages, *await self._called_before())
             self._request = replace(self._request, messages=told, tools=specs)
         if self._has_steps:
@@ -227,7 +227,7 @@ class Attempt:
     def _left_out(self) -> list[NotePiece]:
         return self._fitting(steps_told(self.brief.before)).notes
 
-    async def _offered(self) -> tuple[ToolSpec, ...]:
+    async def _tools_to_offer(self) -> tuple[ToolSpec, ...]:
         names = self.brief.tools
         return await offered(
             self._resources.tools,
@@ -290,7 +290,7 @@ class Attempt:
             self._request = replace(self._request, messages=messages)
             if self.brief.compacts and "tools" not in self._terms.refuses:
                 # The next question has them again.
-                self._request = replace(self._request, tools=await self._offered())
+                self._request = replace(self._request, tools=await self._tools_to_offer())
             self._used.context = prompt_tokens(self._request)
             self._is_whole = self.brief.compacts
         elif self.brief.compacts and not self.cut_for:
@@ -352,7 +352,7 @@ class Attempt:
         self._note_use(self._used)
         if self.cut_for:
             return []
-        request, fitting = self._asked(round_)
+        request, fitting = self._request_of_round(round_)
         await self._tell(*fitting.notes)
         before, failing = self._steps.characters, self.brief.failed
         self._call = call = Call(
@@ -387,7 +387,7 @@ class Attempt:
         self._rest = written
         return []
 
-    def _asked(self, round_: int) -> tuple[ModelRequest, Fitting]:
+    def _request_of_round(self, round_: int) -> tuple[ModelRequest, Fitting]:
         request, before = self._request, self.brief.before
         images = {} if self._calls is None else self._calls.images
         mine = steps_told(joined_steps(without_unrun(before), self._steps.in_order), images)

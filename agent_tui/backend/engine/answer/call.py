@@ -85,7 +85,7 @@ class Call:
         self._news = asyncio.Event()
         self._taken = asyncio.Event()
         self._task = asyncio.create_task(self._listen(), name="model-call")
-        self._task.add_done_callback(self._done)
+        self._task.add_done_callback(self._on_done)
 
     @property
     def over(self) -> bool:
@@ -131,7 +131,7 @@ class Call:
         except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
             self.error = f"{self._failed}: {failure(error)}"
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _on_done(self, task: asyncio.Task[None]) -> None:
         if task.cancelled():  # by the model itself, unless we cut it
             self.error = f"{self._failed}: the call was cancelled"
         elif (error := task.exception()) is not None:  # anything but an ``Exception``
@@ -197,15 +197,15 @@ class Call:
             self.first_piece_seconds = asyncio.get_running_loop().time() - self._asked_at
         match piece:
             case TextPiece(text):
-                text = self._counted(piece, text)
+                text = self._keepable(piece, text)
                 self._keep(TextPiece(text), len(text))
                 self._check(piece, "said")
             case ThinkingPiece(text):
-                text = self._counted(piece, text)
+                text = self._keepable(piece, text)
                 self._keep(ThinkingPiece(text), len(text))
                 self._check(piece, "thought")
             case CallPiece(arguments=text):
-                text = self._counted(piece, text)
+                text = self._keepable(piece, text)
                 kept = replace(piece, id=storable(piece.id), name=storable(piece.name), arguments=text)
                 self._keep(kept, len(text) + 1)
                 self._check(piece, "asked tools for")
@@ -220,7 +220,7 @@ class Call:
             case ApartPiece():
                 pass  # nothing follows on from it
 
-    def _counted(self, piece: Heard, text: str) -> str:
+    def _keepable(self, piece: Heard, text: str) -> str:
         """Return the part of ``text`` that may be kept, safe to store."""
         kind = type(piece)
         before = self._characters.get(kind, 0)
@@ -232,14 +232,14 @@ class Call:
         match piece.event:
             case ev.StepSet(_, step) as event:
                 name = storable(step.name[:MAX_NAME_CHARACTERS])
-                content, arguments = (self._counted(piece, one) for one in (step.content, step.arguments))
+                content, arguments = (self._keepable(piece, one) for one in (step.content, step.arguments))
                 kept = replace(step, name=name, content=content, arguments=arguments)
                 return replace(event, step=kept), content + arguments
             case ev.StepAdded() as event:
-                content, arguments = (self._counted(piece, one) for one in (event.content, event.arguments))
+                content, arguments = (self._keepable(piece, one) for one in (event.content, event.arguments))
                 return replace(event, content=content, arguments=arguments), content + arguments
             case event:
-                progress = self._counted(piece, event.progress[:MAX_NAME_CHARACTERS])
+                progress = self._keepable(piece, event.progress[:MAX_NAME_CHARACTERS])
                 return replace(event, progress=progress), progress
 
     def _check(self, piece: Heard, did: str) -> None:

@@ -57,7 +57,7 @@ class FileChanges:
     async def listed(self, kind: EngineKind[Info], id_: str) -> list[ChangedFile]:
         """Return the changes, newest first, in their current state."""
         found = await self._store.read(reads.file_changes, id_, kind.names)
-        return await asyncio.to_thread(_listed, found[::-1][:MAX_LISTED])
+        return await asyncio.to_thread(_with_status, found[::-1][:MAX_LISTED])
 
     @whole
     async def undo(self, kind: EngineKind[Info], id_: str, message_id: str, step_id: str = "") -> Undone:
@@ -82,10 +82,10 @@ class FileChanges:
                 raise NotFound("There is no such change", "This call changed no file.", status=404)
             undone, left = [], []
             for change, call in wanted[::-1]:
-                status = UNDONE if call.status == UNDONE else await asyncio.to_thread(_undone, change)
-                shown = _shown(change, call, UNDONE if status == MADE else status)
+                status = UNDONE if call.status == UNDONE else await asyncio.to_thread(_undo, change)
+                shown = _changed_file(change, call, UNDONE if status == MADE else status)
                 if status == MADE:
-                    await self._resources.write(id_, _written(row, change, call))
+                    await self._resources.write(id_, _writes_of_undo(row, change, call))
                     undone.append(shown)
                 else:
                     left.append(shown)
@@ -95,13 +95,13 @@ class FileChanges:
         return Undone(undone, left)
 
 
-def _written(row: ConversationRow, change: FileChanged, call: Step) -> ChangeSet:
+def _writes_of_undo(row: ConversationRow, change: FileChanged, call: Step) -> ChangeSet:
     told = ToolStatusChanged(change.message_id, call.id, UNDONE, call.seconds)
     undone = StepStatus(change.message_id, change.place, UNDONE, call.seconds, call.success)
     return ChangeSet([NewEvent.of(told, change.message_id)], [undone])
 
 
-def _undone(change: FileChanged) -> str:
+def _undo(change: FileChanged) -> str:
     """Restore the file; return its state before that."""
     workspace = Workspace(Path(change.folder))
     with workspace.changing(change.path):
@@ -129,7 +129,7 @@ def _status_of(change: FileChanged) -> str:
     return MADE if digest(data) == change.after else "changed"
 
 
-def _listed(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
+def _with_status(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
     """Return the current changes, newest first. Only a file's newest change can still be as it was left."""
     listed: list[ChangedFile] = []
     seen: set[tuple[str, str]] = set()
@@ -144,11 +144,11 @@ def _listed(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
             seen.add(file)
             status = _status_of(change)
         room -= len(change.diff)
-        listed.append(_shown(change, call, status, has_diff=room >= 0))
+        listed.append(_changed_file(change, call, status, has_diff=room >= 0))
     return listed
 
 
-def _shown(change: FileChanged, call: Step, status: str, *, has_diff: bool = True) -> ChangedFile:
+def _changed_file(change: FileChanged, call: Step, status: str, *, has_diff: bool = True) -> ChangedFile:
     return ChangedFile(
         message_id=change.message_id,
         step_id=call.id,

@@ -85,7 +85,7 @@ class StepLog:
 
     def hear(self, pieces: Sequence[Heard], written: ChangeSet) -> None:
         """Write ``pieces``; adjacent ones of one step become one event."""
-        for piece in _joined(pieces):
+        for piece in _join_pieces(pieces):
             match piece:
                 case TextPiece(text):
                     self._say("text", text, written)
@@ -362,7 +362,7 @@ def tool_calls(calls: Sequence[Step]) -> tuple[ToolCall, ...]:
     return tuple(ToolCall(call.id_ref, call.name, call.arguments) for call in calls)
 
 
-def _joined(pieces: Sequence[Heard]) -> list[Heard]:
+def _join_pieces(pieces: Sequence[Heard]) -> list[Heard]:
     joined: list[Heard] = []
     for piece in pieces:
         last = joined[-1] if joined else None

@@ -177,7 +177,7 @@ class ToolCalls:
         """
         found = await asyncio.gather(*(self._unless_stopped(call, self._find(call)) for call in calls))
         first, *later = in_turns(found)
-        ready = await self._prepared(first)
+        ready = await self._prepare_calls(first)
         self._steps.now = self._timing.now().isoformat()
         for one in ready:
             self._steps.put_call(one.call, one.status, one.ask, written)
@@ -185,7 +185,7 @@ class ToolCalls:
             self._steps.put_call(one.call, WAITS, None, written)
         await self._take_turn(ready, written)
         for turn in later:
-            ready, written = await self._prepared(turn), ChangeSet()
+            ready, written = await self._prepare_calls(turn), ChangeSet()
             for one in ready:
                 self._steps.set_call(one.call, one.status, None, written, one.ask)
             await self._take_turn(ready, written)
@@ -210,10 +210,10 @@ class ToolCalls:
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _prepared(self, turn: Sequence[_Prepared]) -> list[_Prepared]:
+    async def _prepare_calls(self, turn: Sequence[_Prepared]) -> list[_Prepared]:
         ready = await asyncio.gather(*(self._unless_stopped(one.call, self._prepare(one)) for one in turn))
         # Before anyone can know about it: an answer may come at once.
-        return [self._asked(one) for one in ready]
+        return [self._with_approval(one) for one in ready]
 
     async def _unless_stopped(self, call: Step, work: Coroutine[Any, Any, _Prepared]) -> _Prepared:
         stopped = failed("not run: the answer was stopped before that")
@@ -241,11 +241,11 @@ class ToolCalls:
         if not needs_word or self._is_let_run(one.call.name, arguments):
             return one
         try:
-            return replace(one, ask=await self._shown(one.tool, arguments))
+            return replace(one, ask=await self._ask_of(one.tool, arguments))
         except ToolError as error:
             return replace(one, refusal=failed(str(error)))
 
-    async def _shown(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
+    async def _ask_of(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
         """Return what the call would do, as a person is shown it; raises ``ToolError`` if that is
         impossible.
         """
@@ -279,7 +279,7 @@ class ToolCalls:
         call, preview = storable(ask.call), storable(ask.preview)
         return ToolAsk(call, preview, ask.preview_type, pattern, folder)
 
-    def _asked(self, one: _Prepared) -> _Prepared:
+    def _with_approval(self, one: _Prepared) -> _Prepared:
         if one.ask is None:
             return one
         place = self._workshop.place
@@ -317,7 +317,7 @@ class ToolCalls:
         if self._cut.is_set():  # while its start was being stored
             await self._end(one.call, "cut", failed("not run: the answer was stopped before that"), None)
             return
-        if outdated := await self._unless_cut(self._outdated(one.tool, one)):
+        if outdated := await self._unless_cut(self._why_outdated(one.tool, one)):
             await self._end(one.call, "failed", failed(outdated), None)
             return
         clock = asyncio.get_running_loop().time
@@ -413,7 +413,7 @@ class ToolCalls:
         if not reply.done():
             reply.set_result(word.result())
 
-    async def _outdated(self, tool: Tool, one: _Prepared) -> str:
+    async def _why_outdated(self, tool: Tool, one: _Prepared) -> str:
         """Return why a person's decision no longer counts, for example because a file changed since its diff
         was shown. "" if it counts, or if a rule lets the call run in any case.
         """
@@ -421,7 +421,7 @@ class ToolCalls:
         if one.ask is None or self._is_let_run(one.call.name, arguments):
             return ""
         try:
-            now = await self._shown(tool, arguments)
+            now = await self._ask_of(tool, arguments)
         except ToolError as error:
             return str(error)
         return "" if now == one.ask else OUTDATED

@@ -54,12 +54,12 @@ def begin(
     """
     said = None
     if question.again:
-        parent = _known(links, question.again, "user", "question")
+        parent = _check_message(links, question.again, "user", "question")
     elif question.continues:
-        parent = _known(links, question.continues, "assistant", "answer")
+        parent = _check_message(links, question.continues, "assistant", "answer")
     else:
-        follows = _followed(row, links, question.parent_id)
-        said = _said(row, question_id, question.content, follows, now)
+        follows = _parent_of_question(row, links, question.parent_id)
+        said = _question_row(row, question_id, question.content, follows, now)
         said = replace(said, attachments=attachments_text(question.attachments))
         parent = said.id
     turn = replace(
@@ -94,7 +94,9 @@ def recorded_message(row: ConversationRow, recorded: RecordedSpeech, message_id:
     if recorded.role == "user":
         written = ChangeSet()
         person_said(
-            row, replace(_said(row, message_id, recorded.content, parent, now), spoken=spoken), written
+            row,
+            replace(_question_row(row, message_id, recorded.content, parent, now), spoken=spoken),
+            written,
         )
         written.changes.append(ConversationSet({"name": row.name, "head": message_id}))
         written.events.append(conversation_changed(row, running=False))
@@ -108,14 +110,14 @@ def recorded_message(row: ConversationRow, recorded: RecordedSpeech, message_id:
     return written
 
 
-def _known(links: Mapping[str, TreeLink], message_id: str, role: str, what: str) -> str:
+def _check_message(links: Mapping[str, TreeLink], message_id: str, role: str, what: str) -> str:
     link = links.get(message_id)
     if link is None or link.role != role:
         raise NotFound(f"There is no {what} {message_id[:100]}", status=404)
     return message_id
 
 
-def _followed(row: ConversationRow, links: Mapping[str, TreeLink], parent_id: str | None) -> str:
+def _parent_of_question(row: ConversationRow, links: Mapping[str, TreeLink], parent_id: str | None) -> str:
     """Return the message that a question follows; ``None``: the newest one of the shown branch."""
     parent = row.head if parent_id is None else parent_id
     if parent and parent not in links:
@@ -126,7 +128,7 @@ def _followed(row: ConversationRow, links: Mapping[str, TreeLink], parent_id: st
     return parent
 
 
-def _said(row: ConversationRow, message_id: str, text: str, parent: str, now: str) -> UserSaid:
+def _question_row(row: ConversationRow, message_id: str, text: str, parent: str, now: str) -> UserSaid:
     return UserSaid(message_id, row.round_open + 1, text, USER_NAME, USER_COLOR, now, parent=parent)
 
 

@@ -57,7 +57,7 @@ def guide_of(folder: Path, tokens: int) -> Guide | None:
         except OSError as error:
             why = error.strerror or type(error).__name__
             return Guide("", NotePiece("guide_unread", about=f"{name}: {why}"))
-        return _told(name, data, tokens // PART)
+        return _guide_of(name, data, tokens // PART)
     return None
 
 
@@ -71,7 +71,7 @@ def with_guide(messages: Sequence[ChatMessage], guide: Guide) -> tuple[ChatMessa
     return (replace(first, content=f"{first.content}\n\n{guide.text}"), *messages[1:])
 
 
-def _told(name: str, data: bytes, most_tokens: int) -> Guide | None:
+def _guide_of(name: str, data: bytes, most_tokens: int) -> Guide | None:
     whole = data[:MAX_GUIDE_BYTES].decode("utf-8-sig", "replace")
     # A file that is cut inside a character ends before it.
     whole = whole.removesuffix("\ufffd") if len(data) > MAX_GUIDE_BYTES else whole

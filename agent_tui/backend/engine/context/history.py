@@ -199,7 +199,7 @@ def branch_told(
     told += [summary_told(*summary)] if summary is not None else []
     for place, message in enumerate(branch[begin:], begin):
         if message.role == "user":
-            words, images = question_told(message.text, message.attachments), _shown(message.attachments)
+            words, images = question_told(message.text, message.attachments), _images_of(message.attachments)
             told.append(ChatMessage("user", words, images=images))
         elif _only_compacts(branch, place):
             continue
@@ -314,7 +314,7 @@ def _answer_told(message: Message) -> list[ChatMessage]:
     return [*told, mark]
 
 
-def _shown(attachments: Sequence[Attachment]) -> tuple[Image, ...]:
+def _images_of(attachments: Sequence[Attachment]) -> tuple[Image, ...]:
     return tuple(Image(file.type, image_data(file)) for file in attachments if is_image(file))
 
 

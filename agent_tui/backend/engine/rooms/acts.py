@@ -88,7 +88,7 @@ class RoomActs:
         For a completed room, the seq of its ``room_completed``: nothing is stored then.
         """
         async with self.runs.lock(room_id):
-            scene = await self._wanted(room_id)
+            scene = await self._keep_running(room_id)
             if scene.runner is not None:
                 return scene.runner.run_seq
             if scene.room.status == "completed":
@@ -99,7 +99,7 @@ class RoomActs:
     async def resume(self, room_id: str) -> RoomInfo:
         """Resume a room; raise ``Refused`` (409) if it is completed or was never started."""
         async with self.runs.lock(room_id):
-            scene = await self._wanted(room_id)
+            scene = await self._keep_running(room_id)
             if scene.room.status == "completed":
                 raise Refused("The room is completed", "There is nothing left to say.", status=409)
             if not scene.room.run_seq:
@@ -122,7 +122,7 @@ class RoomActs:
         """
         words = inbox.InboxMessage(content, when, to, checked_key(client_key))
         async with self.runs.lock(room_id):
-            message_id = await self._known(room_id, client_key)
+            message_id = await self._message_with_key(room_id, client_key)
             if not message_id:
                 async with self._scene(room_id) as scene:
                     put = inbox.put(scene.room, words, uuid4().hex, self._resources.now())
@@ -216,7 +216,7 @@ class RoomActs:
 
     # --- how it is done --------------------------------------------------------------------------------
 
-    async def _wanted(self, room_id: str) -> Scene:
+    async def _keep_running(self, room_id: str) -> Scene:
         """Return the room in its current state; if it is running, a pending pause is cancelled."""
         async with self._scene(room_id) as scene:
             if scene.runner is not None and scene.room.desired == "paused":
@@ -263,7 +263,7 @@ class RoomActs:
         _, state = await self._store.read(reads.inbox, room_id, message_id)
         inbox.check_waits(message_id, state)
 
-    async def _known(self, room_id: str, client_key: str) -> str:
+    async def _message_with_key(self, room_id: str, client_key: str) -> str:
         """Return the id of the message that came before with this key; empty if there is none."""
         if not client_key:
             return ""

@@ -38,7 +38,7 @@ def put(room: ConversationRow, words: InboxMessage, message_id: str, now: str) -
         raise Refused("Unknown time to say it", f"when is one of: {', '.join(WHEN)}.", status=422)
     return InboxPut(
         id=message_id,
-        content=_checked(words.content),
+        content=_check_content(words.content),
         to_agent=_checked_to(room, words.to),
         when_=words.when,
         sender_name="",
@@ -51,7 +51,7 @@ def change(room: ConversationRow, message_id: str, content: str | None, to: str 
     """Return what changes a waiting message; ``None`` leaves a field as it is. Raises ``Refused`` (422)."""
     values = {}
     if content is not None:
-        values["content"] = _checked(content)
+        values["content"] = _check_content(content)
     if to is not None:
         values["to_agent"] = _checked_to(room, to)
     return InboxSet((message_id,), values or {"state": "queued"})
@@ -70,7 +70,7 @@ def check_waits(message_id: str, state: str) -> None:
         raise NotFound(f"There is no message {message_id[:100]} in the queue", status=404)
 
 
-def _checked(content: str) -> str:
+def _check_content(content: str) -> str:
     if not content.strip():
         raise Refused("The message is empty", "Say something.", status=422)
     if len(content) > MAX_WORDS_CHARACTERS:

@@ -144,7 +144,9 @@ class _Chat:
         about = str(next(iter(arguments.values()), ""))
         match call.name, fields:
             case "run_command", {"exit_code": code, "output": str(output)} if code is not None:
-                return f"{self.say('code', code=code)}{self._space}{self._shown(call.name, '', output)}"
+                return (
+                    f"{self.say('code', code=code)}{self._space}{self._output_block(call.name, '', output)}"
+                )
             case name, {"success": False}:
                 error = safe_line(str(fields.get("error", content)), MAX_RESULT_CHARACTERS)
                 return self.say("failed", tool=_bare(name), error=error)
@@ -165,7 +167,7 @@ class _Chat:
             case "write_file", _:
                 return self.say("wrote", said=safe_line(content, MAX_RESULT_CHARACTERS))
             case _:
-                return self._shown(call.name, about, content)
+                return self._output_block(call.name, about, content)
 
     def _time(self, moment: str, zone: str) -> str:
         """Return the sentence for a time in ISO 8601, empty if it is not one."""
@@ -183,7 +185,7 @@ class _Chat:
         form = "time" if zone else "time_here"
         return self.say(form, place=name, clock=f"{then:%H:%M}", day=day, offset=offset)
 
-    def _shown(self, tool: str, about: str, output: str) -> str:
+    def _output_block(self, tool: str, about: str, output: str) -> str:
         lines = inert(output).strip("\n").split("\n")
         kept = "\n".join(lines[:MAX_SHOWN_LINES])[:MAX_SHOWN_CHARACTERS]
         if not kept.strip():

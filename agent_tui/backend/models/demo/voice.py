@@ -120,7 +120,7 @@ def _room_meant(intent: Intent, request: ModelRequest) -> str:
 
 
 def _known_rooms(request: ModelRequest) -> tuple[list[str], str]:
-    """Return the rooms in the order of the last list, and the last one mentioned, as ``_called``."""
+    """Return the rooms in the order of the last list, and the last one mentioned, as ``_name_for_call``."""
     listed: list[str] = []
     names: Counter[str] = Counter()
     spoken_of = ""
@@ -129,14 +129,14 @@ def _known_rooms(request: ModelRequest) -> tuple[list[str], str]:
         if isinstance(rooms := fields.get("rooms"), list):
             told = [room for room in rooms if isinstance(room, dict) and "id" in room]
             names = Counter(str(room.get("name", "")) for room in told)
-            listed = [_called(room, names) for room in told]
+            listed = [_name_for_call(room, names) for room in told]
             spoken_of = listed[0] if len(listed) == 1 else ""
         elif isinstance(fields.get("id"), str):
-            spoken_of = _called(fields, names)
+            spoken_of = _name_for_call(fields, names)
     return listed, spoken_of
 
 
-def _called(room: Mapping[str, Any], names: Counter[str]) -> str:
+def _name_for_call(room: Mapping[str, Any], names: Counter[str]) -> str:
     """Return a room's name for a call: its name, which people are shown, or its id if the name is
     ambiguous.
     """

@@ -36,7 +36,7 @@ def page(
     row = conversation(connection, id_, kinds)
     siblings: Mapping[str, tuple[str, ...]] = {}
     if row.kind in ROOM:
-        path = _listed(connection, id_, after, limit + 1)
+        path = _message_ids(connection, id_, after, limit + 1)
     else:
         tree = links(connection, id_)
         path, siblings = branch(tree, row.head), versions(tree)
@@ -54,7 +54,7 @@ def page(
     return MessagePage(found, len(path) > len(found), row.last_seq)
 
 
-def _listed(connection: Connection, id_: str, after: str | None, limit: int) -> list[str]:
+def _message_ids(connection: Connection, id_: str, after: str | None, limit: int) -> list[str]:
     """Return the ids of messages in the order of their beginning."""
     start = 0
     if after is not None:

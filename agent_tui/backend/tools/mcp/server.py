@@ -90,7 +90,7 @@ class McpServer:
 
     async def start(self) -> None:
         """Start it and wait; raises ``ToolError`` if it cannot be started, or not again so soon."""
-        await self._connected()
+        await self._connect()
 
     def begin(self) -> None:
         """Start the server without waiting, unless it was started before."""
@@ -123,7 +123,7 @@ class McpServer:
         progress, and what it asks a person, go to ``place``.
         """
         place = place or ToolPlace()
-        client = await self._connected()
+        client = await self._connect()
         from mcp import MCPError  # as in _load
         from mcp_types import CONNECTION_CLOSED
 
@@ -135,29 +135,29 @@ class McpServer:
         except TimeoutError:
             await self._check(client, over)
             raise ToolError(
-                f"{self._named} did not answer within {self.call_seconds:g} s; it is not known whether it"
+                f"{self._title} did not answer within {self.call_seconds:g} s; it is not known whether it"
                 " carried this out"
             ) from None
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
             is_alive = not over.is_set() and await self._check(client, over)
             if is_alive and isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
                 said = inert_line(error.message, 500) + self._how_answered()
-                raise ToolError(f"{self._named} refused: {said}") from None
+                raise ToolError(f"{self._title} refused: {said}") from None
             if not is_alive and runner is not None:
                 await asyncio.wait([runner])
             why = self._why or self._reason(error)
             raise ToolError(
-                f"{self._named} broke off: {why}; it is not known whether it carried this out"
+                f"{self._title} broke off: {why}; it is not known whether it carried this out"
             ) from None
 
     async def read(self, uri: str) -> Sequence[TextResourceContents | BlobResourceContents]:
         """Return one of the server's resources; raises ``ToolError``."""
-        client = await self._connected()
+        client = await self._connect()
         try:
             async with asyncio.timeout(self.call_seconds):
                 return (await client.read_resource(uri)).contents
         except TimeoutError:
-            raise ToolError(f"{self._named} did not answer within {self.call_seconds:g} s") from None
+            raise ToolError(f"{self._title} did not answer within {self.call_seconds:g} s") from None
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
             raise ToolError(self._reason(error)) from None
 
@@ -167,12 +167,12 @@ class McpServer:
         self._over.set()
         if self._runner is not None:
             if self._ready is not None and not self._ready.done():
-                self._ready.set_exception(ToolError(f"{self._named} is closed"))
+                self._ready.set_exception(ToolError(f"{self._title} is closed"))
                 self._runner.cancel()  # a start may take its time, but not now
             await asyncio.wait([self._runner])
 
     @property
-    def _named(self) -> str:
+    def _title(self) -> str:
         return f"the MCP server {self.config.name}"
 
     @property
@@ -184,7 +184,7 @@ class McpServer:
             else f"it did not start within {seconds} s"
         )
 
-    async def _connected(self) -> Client:
+    async def _connect(self) -> Client:
         if self._runner is not None and self._over.is_set():
             await asyncio.wait([self._runner])
         if self._ready is None or self._runner is None or self._runner.done():
@@ -194,11 +194,11 @@ class McpServer:
 
     def _begin(self) -> None:
         if self._is_closed:
-            raise ToolError(f"{self._named} is closed")
+            raise ToolError(f"{self._title} is closed")
         wait = self._tried + self._pause_seconds - time.monotonic()
         if wait > 0:
             why = f" ({self._why})" if self._why else ""
-            raise ToolError(f"{self._named} does not run{why}; it is started again in {wait:.0f} s at most")
+            raise ToolError(f"{self._title} does not run{why}; it is started again in {wait:.0f} s at most")
         self._tried = time.monotonic()
         self._failed, self._why, self._fix = self._why, "", ""
         self._status = HTTPStatus.OK.value
@@ -215,7 +215,7 @@ class McpServer:
                 changed = asyncio.Event()
                 async with self._open(over, changed) as client:
                     ended = asyncio.create_task(over.wait())
-                    listing = asyncio.create_task(_listed(client))
+                    listing = asyncio.create_task(_list_tools(client))
                     following = asyncio.create_task(self._follow(client, changed))
                     try:
                         await asyncio.wait([ended, listing], return_when=asyncio.FIRST_COMPLETED)
@@ -238,7 +238,7 @@ class McpServer:
             over.set()
             if not ready.done():
                 why = self._why or "it ended at once"
-                ready.set_exception(ToolError(f"{self._named} cannot be started: {why}"))
+                ready.set_exception(ToolError(f"{self._title} cannot be started: {why}"))
                 _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
 
     async def _follow(self, client: Client, changed: asyncio.Event) -> None:
@@ -248,7 +248,7 @@ class McpServer:
             changed.clear()
             try:
                 async with asyncio.timeout(self.call_seconds):
-                    self.foreign_tools = await _listed(client)
+                    self.foreign_tools = await _list_tools(client)
             except Exception:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
                 _log.warning("the MCP server %s did not list its changed tools", self.config.name)
             await asyncio.sleep(self._list_seconds)
@@ -365,7 +365,7 @@ def _progress_to(tell: Callable[[str], None] | None) -> ProgressFnT | None:
     return told
 
 
-async def _listed(client: Client) -> tuple[Tool, ...]:
+async def _list_tools(client: Client) -> tuple[Tool, ...]:
     tools: list[Tool] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):

@@ -79,7 +79,7 @@ class Child:
                     limit=PIPE_BYTES,
                 )
             )
-            return await cls._spawned(spawning, ours)
+            return await cls._spawn(spawning, ours)
         except (OSError, ValueError) as error:
             raise ToolError(f"no program can be started: {error}") from error
         finally:
@@ -88,7 +88,7 @@ class Child:
                 os.close(theirs)
 
     @classmethod
-    async def _spawned(cls, spawning: asyncio.Task[asyncio.subprocess.Process], lifeline: int) -> Self:
+    async def _spawn(cls, spawning: asyncio.Task[asyncio.subprocess.Process], lifeline: int) -> Self:
         """Return the child that ``spawning`` starts; when cancelled, end it first.
 
         asyncio itself hangs, and leaves a pipe open, if it is cancelled after the fork and before it has
@@ -183,7 +183,7 @@ class Child:
                 self._process.stdin.close()
             with suppress(TimeoutError):
                 async with asyncio.timeout(KILLED_SECONDS):
-                    await asyncio.gather(_emptied(self._process.stdout), _emptied(self._process.stderr))
+                    await asyncio.gather(_drain(self._process.stdout), _drain(self._process.stderr))
                     await self._process.wait()
         finally:
             # If even that did not help, at least nothing of ours stays open.
@@ -192,7 +192,7 @@ class Child:
                 transport.close()
 
 
-async def _emptied(pipe: asyncio.StreamReader | None) -> None:
+async def _drain(pipe: asyncio.StreamReader | None) -> None:
     """Read what is still in a pipe: otherwise its end would never come."""
     while pipe is not None and await pipe.read(PIPE_BYTES):
         pass

@@ -49,7 +49,7 @@ class Orphans:
         found: dict[int, tuple[str, str]] = {}
         while time.monotonic() < deadline:
             if not self.starting:
-                found = self._found()
+                found = self._orphans_and_children()
                 if not found:
                     return ()
                 self._kill(set(found))
@@ -60,7 +60,7 @@ class Orphans:
         more = len(names) - MAX_NAMED
         return (*names[:MAX_NAMED], *([f"{more} more"] if more > 0 else []))
 
-    def _found(self) -> dict[int, tuple[str, str]]:
+    def _orphans_and_children(self) -> dict[int, tuple[str, str]]:
         """Return the orphans and everything below them: process id → name, start time (in the system's
         unit).
         """
@@ -69,12 +69,12 @@ class Orphans:
         roots = set[int]()
         for pid in (pid for pid, parent in parents.items() if parent == mine and pid not in self.keepers):
             with suppress(OSError):
-                if os.getsid(pid) != session and (pid, _described(pid)[1]) not in self._given_up:
+                if os.getsid(pid) != session and (pid, _name_and_start(pid)[1]) not in self._given_up:
                     roots.add(pid)
         found = {}
         for pid in roots | keeper.below(roots, parents):
             with suppress(OSError):
-                found[pid] = _described(pid)
+                found[pid] = _name_and_start(pid)
         return found
 
 
@@ -85,7 +85,7 @@ def _bury(pids: Iterable[int]) -> None:
             os.waitpid(pid, os.WNOHANG)
 
 
-def _described(pid: int) -> tuple[str, str]:
+def _name_and_start(pid: int) -> tuple[str, str]:
     """Return a process's name and start time; raises ``OSError`` if it is gone."""
     before, _, after = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")
     return before.partition("(")[2], after.split()[19]
