@@ -180,7 +180,7 @@ def requirements(*, models: bool) -> list[str]:
     return [one for one in wanted if (_name_of(one) in MODEL_PACKAGES) == models]
 
 
-def checked(packages: Path, names: Iterable[str] = MODEL_FILES) -> str:
+def first_damaged(packages: Path, names: Iterable[str] = MODEL_FILES) -> str:
     """Return the first model file with a wrong checksum or size; "" if there is none."""
     for name in names:
         digest = hashlib.sha256()

@@ -1,10 +1,12 @@
-"""The names of classes: each leads to one place, and says what a thing is."""
+"""Names: that of a class leads to one place and says what a thing is, that of a function what it does."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import agent_tui
@@ -16,17 +18,32 @@ PARTICIPLE = re.compile(
 )
 # Errors of architecture.md §6, and messages of Textual, whose names are participles.
 MAY_BE = {"Refused", "Unauthorized", "Happened", "Resized"}
+VERBS = {"feed", "put"}
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    paths = [path for folder in ("agent_tui", "tui", "widgets") for path in (ROOT / folder).rglob("*.py")]
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in sorted(paths)}
 
 
 def classes() -> dict[str, list[str]]:
     """Return the files that define each public class, by its name."""
     found: dict[str, list[str]] = defaultdict(list)
-    for folder in ("agent_tui", "tui", "widgets"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    found[node.name].append(str(path.relative_to(ROOT)))
+    for path, module in modules().items():
+        for node in module.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(path)
     return found
+
+
+def waiting() -> Iterator[str]:
+    """Yield the names of asynchronous functions and methods, but for generators."""
+    for module in modules().values():
+        bodies = [module.body, *(node.body for node in module.body if isinstance(node, ast.ClassDef))]
+        for node in (one for body in bodies for one in body if isinstance(one, ast.AsyncFunctionDef)):
+            if not any(isinstance(part, ast.Yield) for part in ast.walk(node)):
+                yield node.name.strip("_")
 
 
 def test_one_name_is_one_class() -> None:
@@ -35,3 +52,9 @@ def test_one_name_is_one_class() -> None:
 
 def test_a_class_is_called_by_a_noun_and_never_by_a_bare_participle() -> None:
     assert [name for name in classes() if PARTICIPLE.fullmatch(name) and name not in MAY_BE] == []
+
+
+def test_a_function_that_waits_is_called_by_what_it_does_and_never_by_a_bare_participle() -> None:
+    names = list(waiting())
+    assert len(names) > 500
+    assert [name for name in names if PARTICIPLE.fullmatch(name.title()) and name not in VERBS] == []

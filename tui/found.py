@@ -84,7 +84,7 @@ def _place(url: str) -> tuple[str, int | None]:
 MAX_SHOWN: Final = 3
 
 
-def told(found: list[FoundModels], press: str, cells: int) -> Content:
+def found_line(found: list[FoundModels], press: str, cells: int) -> Content:
     """Return the line that offers what was found, the names that fit first; ``press`` is the key for it."""
     key = "home.found" if len(found) == 1 else "home.found.some"
     line = Content("")

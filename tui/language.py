@@ -82,7 +82,7 @@ def speak(language: str) -> None:
     units.UnitWords.units = {unit: translated(f"unit.{unit}", unit) for unit in units.ENGLISH}
 
 
-def spoken() -> str:
+def current_language() -> str:
     """Return the current language."""
     return LanguageTexts.language
 

@@ -140,10 +140,10 @@ class ChatLink(Link["ChatClient"]):
             return await super().follow(id_)
         return (await self.client()).follow(id_)
 
-    async def opened(self, wanted: str) -> str:
+    async def open(self, wanted: str) -> str:
         """Connect to an agent's session or chat, "" for a new session or chat 0; return its id on screens."""
         client: Any = await self.client()
-        info = await client.opened(wanted)
+        info = await client.open(wanted)
         return str(info.id)
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:

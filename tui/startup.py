@@ -16,7 +16,7 @@ from tui.cli.arguments import Connection, ScreenArguments
 from tui.request import ANSWERING, WARNING, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import Starting, begin
 from tui.screens.localised import localised
-from tui.terminal import is_terminal, restored
+from tui.terminal import is_terminal, restoring
 from tui.voice.request import VoiceRequest
 
 CHOICES = {"w": "wait for it", "s": "stop it", "q": "quit"}
@@ -67,7 +67,7 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
     config = load()
     if isinstance(source, Starting) and not _may_open(source):
         return exits.DONE
-    with restored():
+    with restoring():
         request = ScreenRequest(
             source,
             asked.room,

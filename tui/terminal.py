@@ -33,7 +33,7 @@ def is_terminal() -> bool:
 
 
 @contextlib.contextmanager
-def restored() -> Iterator[None]:
+def restoring() -> Iterator[None]:
     """Restore the terminal's modes at the end, and after an error its screen, too.
 
     A signal that ends the program restores the modes itself, at every moment from before they are changed
@@ -59,7 +59,7 @@ def restored() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ended_by(end: Callable[[], bool]) -> Iterator[None]:
-    """Have a signal that ends the program call ``end``, inside ``restored``.
+    """Have a signal that ends the program call ``end``, inside ``restoring``.
 
     ``end`` runs between any two steps of the program. It returns whether it arranged an orderly end; if not,
     the program ends at once.

@@ -331,7 +331,7 @@ def whispered(text: str, names: Sequence[str]) -> tuple[str, str]:
     return "", text
 
 
-def called(text: str) -> str:
+def name_begun(text: str) -> str:
     """Return the first word after the ``@`` that ``text`` begins with, "" if there is none."""
     text = text.strip()
     return AFTER_NAME.split(text[1:].lstrip(), maxsplit=1)[0] if text.startswith(AT) else ""

@@ -43,7 +43,7 @@ class Batch(list[StoredFrame]):
 
     __slots__ = ("_encoded", "_said")
 
-    def said(self, dialect: Dialect) -> Batch:
+    def in_dialect(self, dialect: Dialect) -> Batch:
         """Return the frames in this dialect. Computed once."""
         try:
             return self._said[dialect]
@@ -69,7 +69,7 @@ async def in_dialect(
     """Yield the frames of ``batches`` in this dialect, without those that it does not have."""
     async with aclosing(batches):
         async for batch in batches:
-            said = batch.said(dialect) if isinstance(batch, Batch) else translated(batch, dialect)
+            said = batch.in_dialect(dialect) if isinstance(batch, Batch) else translated(batch, dialect)
             if said:
                 yield said
 
@@ -279,7 +279,7 @@ class Hub:
             for reader in room.readers:
                 reader.end(error)
 
-    async def closed(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until nothing more will be sent: the backend stops."""
         await self._closed.wait()
 

@@ -54,9 +54,9 @@ class BackendClient:
 
     async def models(self, provider_id: str) -> list[str]:
         """Return the names of the models of one provider; see ``offered``."""
-        return [model.id for model in await self.offered(provider_id)]
+        return [model.id for model in await self.list_models(provider_id)]
 
-    async def offered(self, provider_id: str) -> list[ModelInfo]:
+    async def list_models(self, provider_id: str) -> list[ModelInfo]:
         """Return the models of one provider, asked now; raises errors that a person can act on."""
         path = self._calls.paths.of("provider_models", provider_id)
         return read_models(await self._calls.net.call("GET", path, patience=PROVIDER_SECONDS))
@@ -88,7 +88,7 @@ class BackendClient:
         try:
             await self._calls.net.call("DELETE", path)
         except (NotFound, NotOffered) as error:
-            raise await self._calls.explained("DELETE", path, "taking back a rule", error) from error
+            raise await self._calls.explain_refusal("DELETE", path, "taking back a rule", error) from error
 
     async def run_tool(self, fields: Mapping[str, str]) -> AsyncGenerator[Event, None]:
         """Run one call of a tool of the server (conversation, workspace, name, arguments as JSON text); yield

@@ -78,7 +78,9 @@ class Calls:
             return error
         return not_offered(what, error)
 
-    async def explained(self, method: str, path: str, what: str, error: NotFound | NotOffered) -> Refused:
+    async def explain_refusal(
+        self, method: str, path: str, what: str, error: NotFound | NotOffered
+    ) -> Refused:
         """Return what a refusal is about: the thing, or the call named ``what``."""
         if isinstance(error, NotOffered):
             return not_offered(what, error)

@@ -165,7 +165,7 @@ class ChatClient(Conversations[ConversationInfo]):
 
         async def explain(error: Refused) -> Refused:
             if isinstance(error, NotFound):
-                return await self._calls.explained("POST", path, "questions", error)
+                return await self._calls.explain_refusal("POST", path, "questions", error)
             if error.status == _CONFLICT and await self._is_busy(conversation_id, error):
                 return AgentBusy(error.title, error.detail, status=error.status)
             return error
@@ -201,7 +201,7 @@ class ChatClient(Conversations[ConversationInfo]):
                     for event in answer.events(item):
                         yield event
         except (StreamLost, TimedOut) as error:
-            for event in answer.lost(error):
+            for event in answer.cut_off(error):
                 yield event
             raise
 
@@ -227,7 +227,7 @@ class _Answer:
         self._is_named = self._is_named or item.event in _NAMED
         return [*self._announced(), self._decoder.decode(item.event, item.data)]
 
-    def lost(self, error: StreamLost | TimedOut) -> list[Event]:
+    def cut_off(self, error: StreamLost | TimedOut) -> list[Event]:
         """Return the end of an answer that was interrupted; nothing if it never began."""
         return [*self._announced(), cut(self._decoder.turn_id, error)] if self._was_live else []
 

@@ -94,7 +94,7 @@ class Conversations(Generic[I]):
 
     # --- all of them -----------------------------------------------------------------------------------
 
-    async def listed_raw(self, params: Mapping[str, str] | None = None, patience: float = 0.0) -> Any:
+    async def list_raw(self, params: Mapping[str, str] | None = None, patience: float = 0.0) -> Any:
         """Return the list as it was answered; ``params`` and ``patience`` are ``Net.call``'s."""
         many = f"{self._kind.one}s"
         value = await self._calls.plain("GET", many, f"a list of {many}", params=params, patience=patience)
@@ -102,9 +102,9 @@ class Conversations(Generic[I]):
             raise ProtocolError(f"the server's answer is not a list of {many}")
         return value
 
-    async def listed(self, archived: bool = False) -> list[I]:
+    async def list_all(self, archived: bool = False) -> list[I]:
         """Return all of them, newest activity first; archived ones only with ``archived``."""
-        value, many = await self.listed_raw({"archived": "1"} if archived else None), f"{self._kind.one}s"
+        value, many = await self.list_raw({"archived": "1"} if archived else None), f"{self._kind.one}s"
         if isinstance(value, Mapping) and not isinstance(value.get(many), list):
             raise ProtocolError(f"the server's answer is not a list of {many}")
         return self._kind.decode_listed(value)
@@ -133,7 +133,7 @@ class Conversations(Generic[I]):
         except (NotFound, NotOffered) as error:
             unseen = error
         try:
-            shown = await self.listed()
+            shown = await self.list_all()
         except (NotFound, NotOffered):
             return self._kind.bare(id_)
         for one in shown:

@@ -183,7 +183,7 @@ class LogStream:
         if self._post is not None and self._lost is None:
             post, watch.limit = self._post, self._post.silence_seconds
             return self._net.stream("POST", post.path, json=post.json, params=post.params, headers=headers)
-        watch.limit = self._patience.left()
+        watch.limit = self._patience.seconds_left()
         after = {"after": self._event_id or "0"} if self._is_log else {}
         return self._net.stream("GET", self._path, params={**self._params, **after}, headers=headers)
 
@@ -407,7 +407,7 @@ class _Place:
         """Return what is stored, or the wait before it is asked for again."""
         patience = self._loading
         watch = Watch(self.source.clock, notice_sleep=True)
-        watch.limit = patience.left()
+        watch.limit = patience.seconds_left()
         try:
             async with watch:
                 loaded = await watch.run(self.source.load())

@@ -10,7 +10,7 @@ from agent_tui.config.presets import is_for_words
 from agent_tui.model.errors import ProtocolError
 from agent_tui.model.events import QueuedMessage, RoomInfo
 from agent_tui.wire.content import json_object
-from agent_tui.wire.fields import listed
+from agent_tui.wire.fields import items_of
 from agent_tui.wire.rooms import decode_room, decode_rooms
 
 R = TypeVar("R")
@@ -141,7 +141,7 @@ class ToolRule:
 
 def read_queue(value: object) -> tuple[QueuedMessage, ...]:
     """Return the queue of ``{"queue": […]}`` or of a bare list; skips invalid items."""
-    return decode_room({"id": "queue", "queue": listed(value, "queue")}).queue
+    return decode_room({"id": "queue", "queue": items_of(value, "queue")}).queue
 
 
 def read_said(value: object, when: str) -> SendResult:
@@ -154,7 +154,7 @@ def read_changes(value: object, asked_for_all: bool) -> RoomChanges:
     """Return the changes of an answer; a plain list of rooms is all of them."""
     answer = value if isinstance(value, Mapping) else {}
     is_all = answer.get("all")
-    removed = tuple(str(id_) for id_ in listed(answer, "removed") if isinstance(id_, str | int))
+    removed = tuple(str(id_) for id_ in items_of(answer, "removed") if isinstance(id_, str | int))
     cursor = text_of(answer, "cursor")
     return RoomChanges(
         tuple(decode_rooms(value)),
@@ -179,7 +179,7 @@ def read_all(record: type[R], value: object, key: str) -> list[R]:
     hints = get_type_hints(record)
     read = [
         record(**{name: _READERS[hint](item, name) for name, hint in hints.items()})
-        for item in listed(value, key)
+        for item in items_of(value, key)
     ]
     return [one for one in read if getattr(one, next(iter(hints)))]
 
@@ -189,7 +189,7 @@ def read_models(value: object) -> list[ModelInfo]:
     not answer in words come last.
     """
     found = {}
-    for item in [*listed(value, "models")] or listed(value, "data"):
+    for item in [*items_of(value, "models")] or items_of(value, "data"):
         name = item if isinstance(item, str) else text_of(item, "id") or text_of(item, "name")
         if name and name not in found:
             tokens, *prices = (

@@ -76,7 +76,7 @@ class Patience:
         """Do not count a connection of so many ``seconds``, nor as long a wait before it."""
         self._since = min(self._since + 2 * seconds, self._clock.time())
 
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Return the seconds left until giving up, ``None`` if that never happens."""
         if self._give_up_seconds is None:
             return None
@@ -90,7 +90,7 @@ class Patience:
         if not error.retryable:
             raise error
         delay = self.backoff.next_delay(error.retry_after)
-        left = self.left()
+        left = self.seconds_left()
         if left is None or self._give_up_seconds is None:
             return delay
         for_a_try = self._give_up_seconds / TRIES

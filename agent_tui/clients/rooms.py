@@ -91,7 +91,7 @@ class RoomsClient(Conversations[RoomInfo]):
         If the cursor of the answer is empty, the server answered at once and always will.
         """
         params = {"wait": f"{wait_seconds:g}", **({"after": cursor} if cursor else {})}
-        return read_changes(await self.listed_raw(params, wait_seconds), asked_for_all=not cursor)
+        return read_changes(await self.list_raw(params, wait_seconds), asked_for_all=not cursor)
 
     async def create(self, task: str, **fields: FieldValue) -> RoomInfo:
         """Make a room from ``fields``, by the wire's names; the server chooses missing ones and those that

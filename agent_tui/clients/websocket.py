@@ -84,7 +84,7 @@ async def open_socket(
     A ping is sent every ``ping_seconds`` and must be answered within ``pong_seconds``; a server has
     ``close_seconds`` to close its side; a message has at most ``max_bytes``. Raises ``TransportError``,
     ``Refused`` (also ``Unauthorized``, ``AgentBusy``) or ``ProtocolError`` for a handshake that fails.
-    Receiving may raise ``ConnectionClosed``: see ``lost``.
+    Receiving may raise ``ConnectionClosed``: see ``closed_error``.
     """
     environ = os.environ if environ is None else environ
     proxy = resolve_proxy(url, environ)
@@ -114,7 +114,7 @@ async def open_socket(
         await socket.close()  # after an exception, such as GeneratorExit, the library itself sends 1011
 
 
-def lost(error: ConnectionClosed, *, may_be_busy: bool = True) -> AgentTuiError:
+def closed_error(error: ConnectionClosed, *, may_be_busy: bool = True) -> AgentTuiError:
     """Return our error for a socket that closed before its last frame. Code 1008 means that somebody else
     uses what it leads to, if that ``may_be_busy``: not any more once it answered.
     """

@@ -286,7 +286,7 @@ def _backend(name: str, table: Table) -> BackendConfig:
     known = ("kind", "url", "token", "token_env", "timeout", *_KNOWN_OF_KIND[kind])
     table.refuse_unknown({*known, *chain.from_iterable(_KNOWN_OF_KIND.values())})
     table.warn_of_unknown(known)
-    said = table.said(BackendConfig, {one.name for one in fields(BackendConfig)} - {*known})
+    said = table.values_for(BackendConfig, {one.name for one in fields(BackendConfig)} - {*known})
     if "chat_path" in known and "chat_path" in table.values:
         said["chat_path"] = table.text("chat_path")
     if said.get("engine_type", ENGINE_TYPES[0]) not in ENGINE_TYPES:
@@ -319,7 +319,7 @@ def _provider(name: str, table: Table) -> ProviderConfig:
         output_price=_price(table, "output_price"),
         timeout=table.number("timeout") if "timeout" in table.values else None,
         num_ctx=_tokens(table, "num_ctx"),
-        **table.said(ProviderConfig),
+        **table.values_for(ProviderConfig),
     )
 
 

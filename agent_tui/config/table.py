@@ -136,7 +136,7 @@ class Table:
             raise self.fail(key, "is not an address like http://127.0.0.1:8000")
         return url
 
-    def said(self, record: type, without: Collection[str] = ()) -> dict[str, Any]:
+    def values_for(self, record: type, without: Collection[str] = ()) -> dict[str, Any]:
         """Return the values for the fields of a ``record`` whose default is a text, a number, true or false,
         or a tuple of texts; an empty text counts as missing.
         """

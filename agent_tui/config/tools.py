@@ -58,7 +58,7 @@ def read_tools(table: Table) -> ToolsConfig:
     table.warn_of_unknown([one.name for one in fields(ToolsConfig)])
     if "command_seconds" in table.values:
         table.number("command_seconds", MOST_COMMAND_SECONDS)
-    tools = ToolsConfig(**table.said(ToolsConfig))
+    tools = ToolsConfig(**table.values_for(ToolsConfig))
     for host in tools.private_hosts:
         if not _HOST.fullmatch(host):
             raise table.fail("private_hosts", f'{host!r} must look like "127.0.0.1:8000" or "wiki.home"')
@@ -74,7 +74,7 @@ def read_mcp(name: str, table: Table) -> McpConfig:
     env = table.values.get("env", {})
     if not isinstance(env, Mapping) or not all(isinstance(value, str) for value in env.values()):
         raise table.fail("env", "must be a table of strings")
-    server = McpConfig(name, env=dict(env), **table.said(McpConfig))
+    server = McpConfig(name, env=dict(env), **table.values_for(McpConfig))
     if server.command and server.url:
         raise table.fail("", "takes command or url, not both")
     if not (server.command or server.url):

@@ -142,7 +142,7 @@ def check_address(url: str, schemes: tuple[str, ...], where: str) -> None:
 def read_voice(table: Table) -> VoiceConfig:
     """Return the ``[voice]`` table; raises ``ConfigError`` for errors in it."""
     table.warn_of_unknown([one.name for one in fields(VoiceConfig)])
-    said = table.said(VoiceConfig)
+    said = table.values_for(VoiceConfig)
     for key, schemes in (("url", ("ws", "wss", "http", "https")), ("token_url", ("http", "https"))):
         try:
             if key in said:
@@ -166,7 +166,7 @@ def _read_agent(table: Table) -> VoiceAgentConfig:
     is_number = isinstance(end_of_turn, int | float) and not isinstance(end_of_turn, bool)
     if end_of_turn is not None and not (is_number and least <= end_of_turn <= most):
         raise table.fail("end_of_turn", f"must be {least:g} to {most:g} seconds")
-    agent = VoiceAgentConfig(end_of_turn=end_of_turn, **table.said(VoiceAgentConfig))
+    agent = VoiceAgentConfig(end_of_turn=end_of_turn, **table.values_for(VoiceAgentConfig))
     for key in ("stt", "llm", "tts"):
         plugin, colon, _ = getattr(agent, key).partition(":")
         if colon and not _PLUGIN.fullmatch(plugin):

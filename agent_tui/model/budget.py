@@ -19,7 +19,7 @@ def ceilings(of: HasLimits) -> tuple[int, float | None]:
     return of.max_tokens, of.max_cost or None
 
 
-def reached(of: HasLimits, tokens: int, cost: float | None) -> Literal["", "max_tokens", "max_cost"]:
+def limit_reached(of: HasLimits, tokens: int, cost: float | None) -> Literal["", "max_tokens", "max_cost"]:
     """Return the setting whose limit is reached by what was used, "" for neither."""
     if of.max_tokens and tokens >= of.max_tokens:
         return "max_tokens"

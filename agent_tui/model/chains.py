@@ -14,7 +14,7 @@ from agent_tui.model.records import Message, Step, Usage
 BETWEEN_STEPS = "\n\n"  # separates two text steps of one message (protocols.md §2)
 
 
-def joined(messages: Iterable[Message]) -> list[Message]:
+def join_chains(messages: Iterable[Message]) -> list[Message]:
     """Return ``messages`` with every chain as one message, at the place and with the id of its first part.
 
     Its state is that of its last part. A message that continues one that is not in the list stays as it is.

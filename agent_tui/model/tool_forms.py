@@ -111,7 +111,7 @@ def problems(form: ToolForm, values: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def typed(field: FormField, text: str) -> Any:
+def parse_typed(field: FormField, text: str) -> Any:
     """Return the value that a person's ``text`` means, ``None`` if it is empty; a text that means no value is
     returned unchanged, so that ``problems`` reports it.
     """
@@ -136,8 +136,8 @@ def typed(field: FormField, text: str) -> Any:
             return text.strip() or None
 
 
-def written(field: FormField) -> str:
-    """Return the default of a field as ``typed`` reads it; "" if there is none."""
+def default_text(field: FormField) -> str:
+    """Return the default of a field as ``parse_typed`` reads it; "" if there is none."""
     match field.default:
         case None:
             return ""

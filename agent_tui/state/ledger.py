@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_tui.model.budget import HasLimits, ceilings, reached
+from agent_tui.model.budget import HasLimits, ceilings, limit_reached
 from agent_tui.model.events import RoomInfo, Usage
 from agent_tui.state.turn import Turn
 
@@ -49,7 +49,7 @@ class Ledger:
 
     def limit_reached(self, of: HasLimits) -> Literal["", "max_tokens", "max_cost"]:
         """Return the setting whose limit is reached by what was used, "" for neither."""
-        return reached(of, self.tokens, self.cost)
+        return limit_reached(of, self.tokens, self.cost)
 
     def tell(self, tokens: int, cost: float | None) -> None:
         """Take the server's current count."""

@@ -106,7 +106,7 @@ class Conversation:
         """
         if self._under_way:  # the next question may come before the interrupted answer was closed
             self._give_up()
-        await self.stopped()
+        await self.wait_until_stopped()
         async with self._recording:
             pass
         files: Sequence[ev.Attachment] = tuple(self._files)
@@ -164,7 +164,7 @@ class Conversation:
         while len(self.questions) > _QUESTIONS_KEPT:
             del self.questions[next(iter(self.questions))]
 
-    async def stopped(self) -> None:
+    async def wait_until_stopped(self) -> None:
         """Wait until the interrupted answer has ended in the backend, too."""
         if self._stopping:
             await asyncio.shield(self._stopping)
@@ -201,7 +201,7 @@ class Conversation:
     async def _record(self, **fields: object) -> None:
         try:
             async with self._recording:
-                await self.stopped()  # no whole message is accepted while an answer is being given
+                await self.wait_until_stopped()  # no whole message is accepted while an answer is being given
                 await self._client.record(self.id, **fields)
         except (NotFound, NotOffered, ProtocolError):
             log.info("the backend does not take what was said")
@@ -211,7 +211,7 @@ class Conversation:
     async def aclose(self) -> None:
         """Close the connections, after a current stop."""
         with suppress(asyncio.CancelledError):
-            await self.stopped()
+            await self.wait_until_stopped()
         await self._client.aclose()
 
 

@@ -28,7 +28,17 @@ from agent_tui.wire.chat_message import (
     read_message,
 )
 from agent_tui.wire.content import encodable
-from agent_tui.wire.fields import AnyUsage, Name, Text, Wire, error_text, fields_of, named, parse, reason
+from agent_tui.wire.fields import (
+    AnyUsage,
+    Name,
+    Text,
+    Wire,
+    error_text,
+    field_named,
+    fields_of,
+    parse,
+    reason,
+)
 
 _CLOSING = '"}}'  # what follows the content of a snapshot, if its frame is written as the original does
 _SURROGATE = "\\ud"  # half of an escaped pair: the other half may be before it
@@ -38,12 +48,12 @@ class _Step(Wire):
     step: AnyStep
 
 
-_OF_TURN = named("message_id")
+_OF_TURN = field_named("message_id")
 _AnswerStarted = fields_of(
     ev.TurnStarted,
     ("room_id", "role", "sender_color", "round_number", "agent_id", "supersedes", "trimmed"),
     turn_id=_OF_TURN,
-    sender_name=named("model", default=""),
+    sender_name=field_named("model", default=""),
 )
 _AnswerNote = fields_of(ev.TurnNoted, ("agent_id", "agent_name"), turn_id=_OF_TURN, seconds=(Seconds, 0.0))
 _AnswerEnded = fields_of(

@@ -11,7 +11,18 @@ from pydantic import BeforeValidator, ValidationError
 from agent_tui.model import events as ev
 from agent_tui.model.tool_forms import FieldType, FormField, FormOption, ToolForm
 from agent_tui.wire.content import content_success, content_text, json_object
-from agent_tui.wire.fields import AnyUsage, Name, Notes, R, Text, Wire, fields_of, listed, named, reader
+from agent_tui.wire.fields import (
+    AnyUsage,
+    Name,
+    Notes,
+    R,
+    Text,
+    Wire,
+    field_named,
+    fields_of,
+    items_of,
+    reader,
+)
 
 MAX_SECONDS = 1e9  # thirty years: no tool takes longer
 
@@ -89,8 +100,8 @@ class StepAddedFrame(Wire):
 ToolStatus = fields_of(
     ev.ToolStatusChanged,
     ("agent_id", "percent"),
-    turn_id=named("message_id", default=""),
-    step_id=named("id"),
+    turn_id=field_named("message_id", default=""),
+    step_id=field_named("id"),
     seconds=(AnySeconds, None),
     ask=(AnyAsk, None),
 )
@@ -134,8 +145,8 @@ ChatMessage = fields_of(
     ("text", "steps", "attachments", "sender_color", "round_number", "agent_id", "to", "superseded"),
     empties=True,
     id=(Name, ...),
-    room_id=named("conversation_id", default=""),
-    sender_name=named("model", default=""),
+    room_id=field_named("conversation_id", default=""),
+    sender_name=field_named("model", default=""),
     token_count=(Count, 0),
     trimmed=(Count, 0),
     usage=(AnyUsage, None),
@@ -188,7 +199,7 @@ def content_object(content: str) -> dict[str, Any]:
 def fitting(read: Callable[[object], R], value: object, key: str) -> list[R]:
     """Return the items of ``{key: […]}`` or of a bare list as ``read`` makes them; skips invalid ones."""
     found = []
-    for item in listed(value, key):
+    for item in items_of(value, key):
         try:
             found.append(read(item))
         except ValidationError:

@@ -52,7 +52,7 @@ W = TypeVar("W", bound=Wire)
 R = TypeVar("R")
 
 
-def named(name: str, type_: Any = Text, default: Any = ...) -> tuple[Any, Any]:
+def field_named(name: str, type_: Any = Text, default: Any = ...) -> tuple[Any, Any]:
     """Return (type, default) of a field whose name on the wire is ``name``; without a default it is
     required.
     """
@@ -174,7 +174,7 @@ def parse(model: type[W], data: str) -> W:
         return model.model_validate(value)
 
 
-def listed(value: object, key: str) -> Iterable[Any]:
+def items_of(value: object, key: str) -> Iterable[Any]:
     """Return the items of ``{key: […]}`` or of a bare list; none of anything else."""
     if isinstance(value, Mapping):
         value = value.get(key)

@@ -23,8 +23,8 @@ from agent_tui.wire.fields import (
     Text,
     Wire,
     error_text,
+    field_named,
     fields_of,
-    named,
     page_marks,
     parse,
     reader,
@@ -164,7 +164,7 @@ _FRAMES: Mapping[str, _Made] = {
     "agent_status": (
         fields_of(
             ev.TurnNoted,
-            turn_id=named("message_id", default=""),
+            turn_id=field_named("message_id", default=""),
             note=(Text, ""),
             seconds=(Seconds, 0.0),
             status=(Text, ...),
@@ -173,14 +173,14 @@ _FRAMES: Mapping[str, _Made] = {
         _agent_status,
     ),
     "message_start": _plain(
-        ev.TurnStarted, ("parent_id",), turn_id=named("id"), role=(Text, "assistant"), attempt=(int, 1)
+        ev.TurnStarted, ("parent_id",), turn_id=field_named("id"), role=(Text, "assistant"), attempt=(int, 1)
     ),
     "message_chunk": (_MessageChunk, _MessageChunk.event),
     "message_end": _plain(
         ev.TurnEnded,
         ("error", "seconds"),
-        turn_id=named("id"),
-        text=named("content", Annotated[Text, AfterValidator(content_text)], ""),
+        turn_id=field_named("id"),
+        text=field_named("content", Annotated[Text, AfterValidator(content_text)], ""),
         usage=(AnyUsage, None),
     ),
     "agent_error": (_AgentError, _AgentError.event),

@@ -44,7 +44,7 @@ async def test_a_service_that_repeats_the_token_has_it_hidden() -> None:
         server.on("GET", "/ws/agent", echo)
         agent = of(server.url, TASKS, [])
         with pytest.raises(AgentTuiError, match=r"bad Bearer [*]{8}") as caught:
-            await agent.opened("")
+            await agent.open("")
         await agent.aclose()
     assert TOKEN not in repr(caught.value)
 

@@ -33,7 +33,7 @@ async def server() -> AsyncIterator[AgentSocketServer]:
         yield running
 
 
-def saved(files: AgentFiles) -> list[str]:
+def save_file(files: AgentFiles) -> list[str]:
     return sorted(one.name for one in files.downloads.iterdir()) if files.downloads.is_dir() else []
 
 
@@ -69,7 +69,7 @@ def test_an_offered_file_is_copied_to_the_downloads_and_overwrites_nothing(files
 def test_a_path_that_leads_out_of_the_workspace_is_refused(files: AgentFiles, path: str) -> None:
     with pytest.raises(ConfigError, match="was not saved"):
         files.take(path)
-    assert saved(files) == []
+    assert save_file(files) == []
 
 
 def test_an_absolute_path_into_the_workspace_is_refused_too(files: AgentFiles) -> None:
@@ -85,7 +85,7 @@ def test_no_link_is_followed_wherever_it_leads(files: AgentFiles, tmp_path: Path
     for path in ("file", "folder/secret.txt", "inside/x"):
         with pytest.raises(ConfigError, match="leads over a link"):
             files.take(path)
-    assert saved(files) == []
+    assert save_file(files) == []
 
 
 def test_a_file_that_is_not_there_is_said(files: AgentFiles) -> None:
@@ -122,7 +122,7 @@ def test_a_file_that_grows_while_it_is_copied_is_refused_and_nothing_is_left(tmp
     files = AgentFiles(growing.parent.resolve(), tmp_path / "downloads", max_bytes=10)
     with pytest.raises(ConfigError, match="larger than 10 bytes"):
         files.take("status")
-    assert saved(files) == []
+    assert save_file(files) == []
 
 
 def test_a_file_that_is_offered_again_and_again_is_copied_once_until_it_changes(files: AgentFiles) -> None:
@@ -131,7 +131,7 @@ def test_a_file_that_is_offered_again_and_again_is_copied_once_until_it_changes(
     assert {files.take("a") for _ in range(400)} == {files.downloads / "a"}
     offered.write_text("a second version")
     assert files.take("a").name == "a (2)"
-    assert saved(files) == ["a", "a (2)"]
+    assert save_file(files) == ["a", "a (2)"]
 
 
 def test_no_more_files_of_one_answer_are_saved_than_a_person_looks_through(files: AgentFiles) -> None:
@@ -143,7 +143,7 @@ def test_no_more_files_of_one_answer_are_saved_than_a_person_looks_through(files
         files.take(f"{MAX_FILES}")
     files.answer()
     files.take(f"{MAX_FILES}")
-    assert len(saved(files)) == MAX_FILES + 1
+    assert len(save_file(files)) == MAX_FILES + 1
 
 
 def test_the_files_of_one_answer_have_a_size_together(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_the_files_of_one_answer_have_a_size_together(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="At most 10 bytes of one answer"):
         files.take("b")
     files.take("c")
-    assert saved(files) == ["a", "c"]
+    assert save_file(files) == ["a", "c"]
 
 
 def test_the_folders_for_offered_files_have_safe_names_and_are_no_links(
@@ -189,7 +189,7 @@ def test_a_name_that_a_terminal_would_obey_is_made_harmless(
 ) -> None:
     (files.workspace / name).write_text("x")
     assert files.take(name).name == saved_as
-    assert saved(files) == [saved_as]
+    assert save_file(files) == [saved_as]
 
 
 @given(path=st.text(max_size=40) | st.lists(st.sampled_from(["..", ".", "a", "/", "out"])).map("/".join))

@@ -31,7 +31,7 @@ def last(server: FakeServer) -> Request:
 @pytest.mark.parametrize(
     ("method", "path", "call"),
     [
-        ("GET", "/api/conversations", lambda client: client.listed()),
+        ("GET", "/api/conversations", lambda client: client.list_all()),
         ("DELETE", ONE, lambda client: client.delete("c1")),
     ],
 )
@@ -50,9 +50,9 @@ async def test_a_405_names_what_is_not_offered(
 async def test_conversations_are_listed_made_shown_changed_and_deleted(
     ours: LogChatServer, client: ChatClient
 ) -> None:
-    assert [shown.title for shown in await client.listed()] == ["Make"]
+    assert [shown.title for shown in await client.list_all()] == ["Make"]
     assert last(ours).query == {}
-    await client.listed(archived=True)
+    await client.list_all(archived=True)
     assert last(ours).query == {"archived": "1"}
     made = await client.create(title="New", temperature=0.2, enabled_tools=["x"], model=None)
     assert json.loads(last(ours).body) == {"title": "New", "temperature": 0.2, "enabled_tools": ["x"]}
@@ -119,9 +119,9 @@ async def test_what_is_no_conversation_is_said_so(
 
 async def test_a_list_may_be_bare_and_must_be_a_list(ours: LogChatServer, client: ChatClient) -> None:
     ours.on("GET", "/api/conversations", answers_json([{"id": "a"}, {"id": None}, 5]), answers_json({"a": 1}))
-    assert [shown.id for shown in await client.listed()] == ["a"]
+    assert [shown.id for shown in await client.list_all()] == ["a"]
     with pytest.raises(ProtocolError, match="list of conversations"):
-        await client.listed()
+        await client.list_all()
 
 
 async def test_an_answer_that_holds_no_conversation_is_looked_at(
@@ -134,7 +134,7 @@ async def test_an_answer_that_holds_no_conversation_is_looked_at(
 @pytest.mark.parametrize(
     ("call", "arguments"),
     [
-        ("listed", ()),
+        ("list_all", ()),
         ("create", ()),
         ("delete", ("c1",)),
         ("stop", ("c1",)),

@@ -134,8 +134,8 @@ async def test_a_room_is_changed_with_all_its_agents_and_its_budget() -> None:
         assert [agent.name for agent in room.agents] == ["Ada", "Noor"]
         assert (room.max_tokens, room.max_cost, room.on_error) == (5000, 0.5, "pause")
         assert (await client.change("r1", archived=True)).archived
-        assert await client.listed() == []
-        assert [room.id for room in await client.listed(archived=True)] == ["r1"]
+        assert await client.list_all() == []
+        assert [room.id for room in await client.list_all(archived=True)] == ["r1"]
 
 
 async def test_a_room_is_made_with_a_budget() -> None:
@@ -188,7 +188,7 @@ async def test_what_is_known_of_a_model_is_read_and_nonsense_is_not(server: Fake
     odd = {"id": "n", "context_tokens": -1, "input_price": True, "output_price": 1e400}
     server.on("GET", "/api/providers/local/models", answers_json({"models": [known, odd]}))
     async with Net(server.url, environ={}) as net:
-        offered = await RoomsClient(net).backend.offered("local")
+        offered = await RoomsClient(net).backend.list_models("local")
     assert offered == [ModelInfo("m", 128_000, 2.5, 10), ModelInfo("n")]
 
 

@@ -28,8 +28,8 @@ async def test_rooms_are_listed_from_an_object_or_a_bare_list(
     server: FakeServer, client: RoomsClient, body: object
 ) -> None:
     server.on("GET", "/api/rooms", answers_json(body))
-    assert [room.name for room in await client.listed()] == ["a room"]
-    assert await client.listed_raw() == body
+    assert [room.name for room in await client.list_all()] == ["a room"]
+    assert await client.list_raw() == body
 
 
 @pytest.mark.parametrize("body", [{}, {"rooms": 5}, "rooms", 7])
@@ -38,7 +38,7 @@ async def test_what_is_no_list_of_rooms_is_not_shown_as_an_empty_one(
 ) -> None:
     server.on("GET", "/api/rooms", answers_json(body))
     with pytest.raises(ProtocolError, match="not a list of rooms"):
-        await client.listed()
+        await client.list_all()
 
 
 async def test_a_room_is_shown(server: FakeServer, client: RoomsClient) -> None:
@@ -108,7 +108,7 @@ async def test_on_an_original_server_other_calls_are_not_offered(call: str) -> N
         with pytest.raises(NotOffered, match="does not offer"):
             await getattr(client, call)("r1")
         with pytest.raises(NotOffered, match="does not offer a list"):
-            await client.listed()
+            await client.list_all()
         with pytest.raises(NotOffered, match="does not offer making"):
             await client.create("t")
         with pytest.raises(NotFound):
@@ -142,7 +142,7 @@ async def test_a_405_is_not_offered_at_once(server: FakeServer, client: RoomsCli
 @pytest.mark.parametrize(
     ("method", "path", "call"),
     [
-        ("GET", "/api/rooms", lambda client: client.listed()),
+        ("GET", "/api/rooms", lambda client: client.list_all()),
         ("POST", "/api/rooms", lambda client: client.create("t")),
         ("DELETE", "/api/rooms/r1", lambda client: client.delete("r1")),
         ("POST", "/api/rooms/r1/agents/a1/stop", lambda client: client.stop_agent("r1", "a1")),

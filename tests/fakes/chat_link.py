@@ -63,7 +63,7 @@ class FakeChatClient(OwnBackend):
         self._note(f"create {fields}")
         return ConversationInfo("new")
 
-    async def listed(self) -> list[ConversationInfo]:
+    async def list_all(self) -> list[ConversationInfo]:
         self._note("conversations")
         return self.chats
 
@@ -113,9 +113,9 @@ class FakeChatClient(OwnBackend):
         return [ProviderInfo("local", "Local", "openai", "big")]
 
     async def models(self, provider_id: str) -> list[str]:
-        return [model.id for model in await self.offered(provider_id)]
+        return [model.id for model in await self.list_models(provider_id)]
 
-    async def offered(self, provider_id: str) -> list[ModelInfo]:
+    async def list_models(self, provider_id: str) -> list[ModelInfo]:
         self._note(f"models {provider_id}")
         return [ModelInfo("big", 128_000, 2.5, 10.0), ModelInfo("small")]
 

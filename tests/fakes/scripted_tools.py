@@ -67,7 +67,7 @@ class ScriptedBox:
     def begin(self) -> None:
         """Start nothing: there is no MCP server."""
 
-    async def listed(self, *, is_waiting: bool = True) -> tuple[ListedTool, ...]:
+    async def list_tools(self, *, is_waiting: bool = True) -> tuple[ListedTool, ...]:
         """Return what people are told of."""
         return tuple(ListedTool(tool.spec, tool.permission, BUILT_IN) for tool in self.tools.values())
 

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from agent_tui.backend.tools.mcp.forms import MAX_MESSAGE_CHARACTERS, form_of
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.model.events import Step, ToolAsk
-from agent_tui.model.tool_forms import FormField, FormOption, ToolForm, bounds, problems, typed, written
+from agent_tui.model.tool_forms import (
+    FormField,
+    FormOption,
+    ToolForm,
+    bounds,
+    default_text,
+    parse_typed,
+    problems,
+)
 from agent_tui.wire.chat_message import stored_steps
 from agent_tui.wire.steps_encode import calls_fields, step_fields
 
@@ -171,7 +179,7 @@ def test_what_is_needed_must_be_there_and_nothing_else() -> None:
     ],
 )
 def test_what_a_text_means(field: FormField, text: str, value: object) -> None:
-    assert typed(field, text) == value
+    assert parse_typed(field, text) == value
 
 
 @pytest.mark.parametrize(
@@ -195,7 +203,7 @@ NUMBERS = st.one_of(st.integers(-(10**14), 10**14), st.floats(allow_nan=False, a
 @given(NUMBERS)
 def test_a_default_number_comes_back_as_it_was(number: float) -> None:
     field = FormField("a", "number", default=number)
-    assert typed(field, written(field)) == number
+    assert parse_typed(field, default_text(field)) == number
 
 
 def test_a_form_that_waits_is_the_same_behind_the_wire() -> None:

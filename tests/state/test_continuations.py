@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_tui.model import events as ev
-from agent_tui.model.chains import joined
+from agent_tui.model.chains import join_chains
 from agent_tui.model.records import MAX_AGENTS
 from agent_tui.state.conversation import ConversationState
 from tests.state.chat_events import after, call, loaded, message, result, started, words
@@ -81,7 +81,7 @@ def test_what_each_part_costs_counts_once_however_often_it_is_told() -> None:
         feed(state, ev.MessageStored(one))
     assert state.turns["1"].text == "One two three."
     assert (state.turns["1"].cost, state.ledger.cost) == (0.875, 0.875)
-    (whole,) = joined(stored)
+    (whole,) = join_chains(stored)
     assert whole.usage is not None
     assert whole.usage.cost == 0.875
     again = room_loaded(*stored)

@@ -57,7 +57,7 @@ class ListedChats(OwnBackend):
         for name, value in fields.items():
             setattr(self, name, value)
 
-    async def listed(self, archived: bool = False) -> list[ConversationInfo]:
+    async def list_all(self, archived: bool = False) -> list[ConversationInfo]:
         return [one for one in self.chats.values() if archived or not one.archived]
 
     async def missing(self, conversation_id: str) -> Mapping[str, str]:
@@ -97,9 +97,9 @@ class ListedChats(OwnBackend):
         return [ProviderInfo("demo", "Demo", "demo", "demo"), ProviderInfo("local", "Local", "openai", "big")]
 
     async def models(self, provider_id: str) -> list[str]:
-        return [model.id for model in await self.offered(provider_id)]
+        return [model.id for model in await self.list_models(provider_id)]
 
-    async def offered(self, provider_id: str) -> list[ModelInfo]:
+    async def list_models(self, provider_id: str) -> list[ModelInfo]:
         return [ModelInfo("big", 128_000, 2.5, 10.0), ModelInfo("small")]
 
     async def _in_time(self) -> None:

@@ -40,7 +40,7 @@ class ListedClient(OwnBackend):
 
     # --- the list ---
 
-    async def listed(self, archived: bool = False) -> list[RoomInfo]:
+    async def list_all(self, archived: bool = False) -> list[RoomInfo]:
         return [room for room in self.rooms.values() if archived or not room.archived]
 
     async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
@@ -50,7 +50,7 @@ class ListedClient(OwnBackend):
         if self.lost:
             raise self.lost.pop(0)
         if cursor is None:
-            return RoomChanges(tuple(await self.listed(archived=True)), (), "c0", True)
+            return RoomChanges(tuple(await self.list_all(archived=True)), (), "c0", True)
         return await self._news.get()
 
     def tell(self, *rooms: RoomInfo, removed: tuple[str, ...] = ()) -> None:

@@ -80,7 +80,7 @@ async def listed(
     app = AgentTuiApp(request, cast("RoomLink", link))
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Listed(app, client, pilot)
-        if len(await client.listed()) == 1:  # it is opened at once, and the list is behind it
+        if len(await client.list_all()) == 1:  # it is opened at once, and the list is behind it
             while not isinstance(app.screen, RoomScreen):
                 await pilot.pause()
             await pilot.press("escape")

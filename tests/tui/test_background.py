@@ -171,8 +171,8 @@ def test_what_is_typed_meanwhile_is_kept(tmp_path: Path) -> None:
 
 def test_an_error_in_between_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     program = (
-        "import os\nfrom tui.background import begin\nfrom tui.terminal import restored\n"
-        "with restored():\n    begin(os.environ)\n    raise SystemExit(7)\n"
+        "import os\nfrom tui.background import begin\nfrom tui.terminal import restoring\n"
+        "with restoring():\n    begin(os.environ)\n    raise SystemExit(7)\n"
     )
     with terminal([sys.executable, "-P", "-c", program], own_environ(tmp_path), tmp_path) as view:
         assert view.wait_for_end() == 7

@@ -48,7 +48,7 @@ def _own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def opened(kind: str, url: str, wanted: str = "", **fields: Any) -> AsyncGenerator[Chat, None]:
     link = ChatLink(Server(url, agent=BackendConfig("them", kind, url, **fields)))
-    app = OneChat(link, chat=await link.opened(wanted))
+    app = OneChat(link, chat=await link.open(wanted))
     try:
         async with app.run_test(size=(100, 30), notifications=True) as pilot:
             chat = Chat(app, pilot)

@@ -13,7 +13,7 @@ from tests.state.chat_events import message, started
 from tests.tui.chat_project import begin_project, composer_text
 from tests.tui.one_chat import opened, said
 from tui.chat.first import NEW
-from tui.live.commands import COMMANDS, Kind, completion, typed
+from tui.live.commands import COMMANDS, Kind, completion, typed_command
 from tui.live.exporting import path_for_export
 
 
@@ -40,7 +40,7 @@ def _read(name: str) -> str:
     ],
 )
 def test_what_is_a_command(text: str, command: tuple[str, str] | None) -> None:
-    assert typed(text) == command
+    assert typed_command(text) == command
 
 
 def offered(text: str, kind: Kind = "chat") -> list[str]:

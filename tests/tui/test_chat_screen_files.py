@@ -18,7 +18,7 @@ from tests.tui.chat_project import begin_project, composer_text, link_in_a_circl
 from tests.tui.one_chat import opened
 from tests.tui.watched import PATIENCE_SECONDS
 from tui.chat.drafts import KeptDraft, Waiting, keep_draft, load_draft
-from tui.chat.files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
+from tui.chat.files import Files, Unfit, begun_in, pasted_paths, path_in_question, read, with_named
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +83,7 @@ def test_of_too_many_files_the_nearer_ones_are_offered() -> None:
 
 def test_a_path_with_a_space_is_quoted_and_found_again() -> None:
     files = Files(Path.cwd())
-    assert written("a b.txt") == '@"a b.txt"'
+    assert path_in_question("a b.txt") == '@"a b.txt"'
     assert begun_in('see @"a b') == "a b"
     assert [name for name, _ in files.named_in('see @"a b.txt", and @Makefile.')] == ["a b.txt", "Makefile"]
 

@@ -229,7 +229,7 @@ async def test_settings_hold_in_a_real_backend_and_open_in_the_chat_too(tmp_path
         while seen.app.screen is form:
             await seen.pilot.pause()
         await seen.until("Second", "✓ ready")
-        stored = (await seen.backend.engine.listed(CHATS))[0]
+        stored = (await seen.backend.engine.list_all(CHATS))[0]
         assert (stored.title, stored.workspace) == ("Second", str(allowed.resolve()))
 
 

@@ -11,7 +11,7 @@ import pytest
 from agent_tui.clients.nearby import MAX_ANSWER_BYTES
 from agent_tui.config.presets import PRESETS, Preset, preset_of
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers
-from tui.found import FoundModels, find, keys_in, told
+from tui.found import FoundModels, find, found_line, keys_in
 
 MODELS = {"object": "list", "data": [{"id": "a"}, {"id": "b"}, {"id": "b"}, {"name": "c"}, "d"]}
 
@@ -114,18 +114,18 @@ def test_a_key_is_found_by_its_variable_and_never_read_out() -> None:
 def test_the_line_names_three_or_what_fits_and_counts_the_others() -> None:
     some = [FoundModels(preset, preset.base_url, preset.variable) for preset in PRESETS.values()]
     keyed = [one for one in some if one.variable]
-    assert str(told(keyed[:1], "o", 76)) == (
+    assert str(found_line(keyed[:1], "o", 76)) == (
         "Found on this machine: OpenAI (key in OPENAI_API_KEY) – o uses it"
     )
-    assert f"· {len(keyed) - 3} more – o chooses one" in str(told(keyed, "o", 200))
-    named = str(told(keyed, "o", 100))
+    assert f"· {len(keyed) - 3} more – o chooses one" in str(found_line(keyed, "o", 200))
+    named = str(found_line(keyed, "o", 100))
     assert (len(named) <= 100, f"· {len(keyed) - 1} more – o" in named) == (True, True)
-    assert str(told(keyed, "o", 10)) == named  # one is always named
+    assert str(found_line(keyed, "o", 10)) == named  # one is always named
 
 
 def test_at_eighty_columns_one_provider_and_its_key_stand_in_one_line() -> None:
     for preset in PRESETS.values():
-        line = told([FoundModels(preset, preset.base_url, preset.variable, 12)], "o", 76)
+        line = found_line([FoundModels(preset, preset.base_url, preset.variable, 12)], "o", 76)
         assert line.cell_length <= 76, line
 
 

@@ -24,7 +24,7 @@ from tests.tui.one_room import LIVE, loaded, opened
 from tests.tui.programs import Home, home_at
 from tests.tui.rooms_listed import listed, room
 from tui.cli.doctor.checks import Check, lines
-from tui.cli.headless.formats import named
+from tui.cli.headless.formats import speaker_line
 from tui.cli.pages import COLUMNS, help_page
 from tui.forms.agent_choice import NAME_CELLS
 from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, translated, wanted_language
@@ -265,7 +265,7 @@ async def test_a_lost_connection_is_told_whole(language: str) -> None:
 
 def test_between_chinese_words_are_chinese_signs_and_no_spaces() -> None:
     speak("zh-CN")
-    assert named("工程师") == "工程师："
+    assert speaker_line("工程师") == "工程师："
     assert lines(Check("terminal", "terminal", "ok", "xterm")) == ["正常 终端：xterm"]
     assert told_server("slow", "it ended") == "MCP 服务器 slow：它已结束"
     assert say("hint.resume.who", name="工程师") == "继续：由工程师接着说"

@@ -44,7 +44,7 @@ async def test_a_backend_that_ended_or_was_killed_is_started_again_for_the_next_
         os.kill(found.pid, signal.SIGKILL)
         # Its socket is gone a moment earlier.
         await asyncio.to_thread(os.waitid, os.P_PID, found.pid, os.WEXITED | os.WNOWAIT)
-        assert [listed.id for listed in await (await link.client()).listed()] == [room.id]
+        assert [listed.id for listed in await (await link.client()).list_all()] == [room.id]
     finally:
         await link.close()
 

@@ -18,7 +18,7 @@ from tui.forms.fields import Choice, Line
 from tui.forms.settings import SettingsScreen
 from tui.forms.values import read_value
 from tui.room.settings import estimate
-from tui.room.texts import labels_of, person_title, used
+from tui.room.texts import labels_of, person_title, usage_text
 from widgets.composer import Composer
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"
@@ -183,11 +183,11 @@ async def test_a_spent_budget_says_how_to_raise_it() -> None:
 def test_what_was_used_is_said_with_its_cost() -> None:
     state = ConversationState(ev.RoomInfo("r"))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", tokens=1284, cost=0.0123, agents=AGENTS), ()))
-    assert used(state, 0) == ("1,284 tokens", "", "$0.0123")
+    assert usage_text(state, 0) == ("1,284 tokens", "", "$0.0123")
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", tokens=1284, cost=2.5, max_cost=4, agents=AGENTS), ()))
-    assert used(state, 0) == ("1,284 tokens", "", "$2.50 of $4.00")
+    assert usage_text(state, 0) == ("1,284 tokens", "", "$2.50 of $4.00")
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS[1:]), ()))
-    assert used(state, 12) == ("12 tokens", "", "no cost")
+    assert usage_text(state, 12) == ("12 tokens", "", "no cost")
 
 
 async def test_the_settings_are_changed_by_one_call_with_what_is_different() -> None:

@@ -14,7 +14,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.chat import texts as chat_texts
 from tui.live.signs import wants_ascii
-from tui.live.texts import ending, model_name, unpriced
+from tui.live.texts import ending, model_name, unpriced_text
 from tui.room import texts
 from tui.room.panes import TokenRate
 from tui.screens.words import ENGLISH, ordinal_try
@@ -236,7 +236,7 @@ def test_an_agent_without_a_new_word_says_for_how_long_it_is_silent() -> None:
     mika = state.members.ordered[0]
 
     def said(now: float) -> tuple[str, str]:
-        pace.look(now, mika.tokens, mika.word if mika.word == "thinking" else texts.received(mika))
+        pace.look(now, mika.tokens, mika.word if mika.word == "thinking" else texts.characters_received(mika))
         since = pace.seconds(now)
         return texts.doing(mika, state, pace.rate, since), texts.summary(mika, state, since)[1]
 
@@ -302,24 +302,24 @@ def test_a_chat_says_what_was_used_as_a_room_does() -> None:
     chat = ConversationState()
     chat.apply(ev.ConversationLoaded(ev.ConversationInfo("c", **used), ()))
     said = "12,345 of 50,000 tokens", "", "$0.5000 of $1.00"
-    assert chat_texts.used(chat) == texts.used(room(**used), 0) == said
+    assert chat_texts.usage_text(chat) == texts.usage_text(room(**used), 0) == said
 
 
 def test_what_is_being_said_counts_beside_what_was_counted_with_prompts() -> None:
     state = room(status="running", tokens=5_000)
     state.apply(ev.TurnStarted("1", "r", "assistant", "Mika", "", 2, "a"))
     state.apply(ev.TextAdded("1", "x" * 400))
-    assert texts.used(state, 100).tokens == "5,100 tokens"
+    assert texts.usage_text(state, 100).tokens == "5,100 tokens"
     state.apply(ev.TurnEnded("1", "x" * 400, 100, "a", usage=ev.Usage(900, 120)))
-    assert texts.used(state, 220).tokens == "6,020 tokens"
+    assert texts.usage_text(state, 220).tokens == "6,020 tokens"
 
 
 def test_a_budget_that_limits_nothing_does_not_pass_for_one() -> None:
     state = room(max_cost=2.0, unpriced=("some-model", "x"))
-    assert unpriced(state.room) == "the budget of $2.00 does not limit some-model, x: no price is known"
-    assert texts.used(state, 0).cost == "price unknown"
+    assert unpriced_text(state.room) == "the budget of $2.00 does not limit some-model, x: no price is known"
+    assert texts.usage_text(state, 0).cost == "price unknown"
     limited = room(max_cost=2.0)
-    assert (unpriced(limited.room), texts.used(limited, 0).cost) == ("", "")
+    assert (unpriced_text(limited.room), texts.usage_text(limited, 0).cost) == ("", "")
 
 
 @pytest.mark.parametrize(

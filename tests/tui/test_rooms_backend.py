@@ -36,7 +36,7 @@ async def test_an_answer_that_is_older_than_what_was_told_since_changes_nothing(
     async with listed(tmp_path, room(1, status="running", last_event_id=7), room(2)) as seen:
         seen.client.tell(room(1, status="paused", interrupted="pause", last_event_id=9))
         await seen.text()
-        seen.screen.acts.seen(room(1, status="running", last_event_id=8))
+        seen.screen.acts.take(room(1, status="running", last_event_id=8))
         assert "0 running" in await seen.press("down")
 
 

@@ -29,7 +29,7 @@ class ListingClient(FakeClient):
         super().__init__()
         self._rooms = list(rooms)
 
-    async def listed(self, archived: bool = False) -> list[RoomInfo]:
+    async def list_all(self, archived: bool = False) -> list[RoomInfo]:
         return self._rooms
 
     async def changed_files(self, room_id: str) -> list[ev.ChangedFile]:

@@ -110,7 +110,7 @@ async def test_cutting_in_ends_the_answer_in_the_backend_too(tmp_path: Path) -> 
         (await model.called(1)).release(1)
         assert await first == AnswerWords("One ")
         await events.aclose()
-        await talking.stopped()
+        await talking.wait_until_stopped()
         stored = await running.client.call("GET", f"/api/conversations/{talking.id}/messages")
         (_, cut) = decode_messages(stored.json)
         assert (cut.text, cut.interrupted) == ("One ", "stop")

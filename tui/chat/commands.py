@@ -144,7 +144,7 @@ class ChatCommands:
 
     def _choose_chat(self) -> None:
         async def chats() -> Candidates:
-            listed = await (await self._chat.client()).listed()
+            listed = await (await self._chat.client()).list_all()
             return [_candidate(one) for one in listed]
 
         def chosen(conversation_id: str | None) -> None:
@@ -161,10 +161,12 @@ class ChatCommands:
 
     async def _read(self) -> Exported:
         # Lazy: loaded only for an export.
-        from tui.cli.export.conversations import fetch, shown
+        from tui.cli.export.conversations import fetch, on_screen
 
         chat = self._chat
-        return shown(chat.state) if chat.link.is_agent else await fetch(await chat.client(), self._info.id)
+        return (
+            on_screen(chat.state) if chat.link.is_agent else await fetch(await chat.client(), self._info.id)
+        )
 
 
 def _need(is_done: bool) -> None:

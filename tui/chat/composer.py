@@ -22,9 +22,9 @@ from tui.chat.files import (
     begun_in,
     is_long,
     pasted_paths,
+    path_in_question,
     read_all,
     room_beside,
-    written,
 )
 from tui.live import commands
 from tui.live.composer import Writing
@@ -139,7 +139,7 @@ class ChatComposer(Writing):
         if fits[:1] == [path] and len(fits) == 1:
             return Completion()
         quoted = text.endswith(f'@"{path}')
-        choices = [Suggestion(one, written(one), marks=places(path, one)) for one in fits]
+        choices = [Suggestion(one, path_in_question(one), marks=places(path, one)) for one in fits]
         return Completion(len(path) + 1 + quoted, tuple(choices))
 
     @work(group="files", exclusive=True)

@@ -110,7 +110,7 @@ def begun_in(text: str) -> str | None:
     return match[1] if match[1] is not None else match[2]
 
 
-def written(path: str) -> str:
+def path_in_question(path: str) -> str:
     """Return a path as it is written into a question."""
     return f'@"{path}"' if any(char.isspace() for char in path) else f"@{path}"
 

@@ -24,10 +24,10 @@ async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> st
     has no list and no chat was named.
     """
     if link.is_agent:
-        return await link.opened(wanted)
+        return await link.open(wanted)
     client = await link.client()
     try:
-        listed = await client.listed()
+        listed = await client.list_all()
     except (NotFound, NotOffered) as error:
         if is_new or wanted:
             return wanted

@@ -56,7 +56,7 @@ async def _models(chat: OpenChat) -> Candidates:
     async def of(provider: ProviderInfo) -> list[Candidate]:
         default = ModelInfo(provider.model)
         try:
-            models, why = await client.backend.offered(provider.id), ""
+            models, why = await client.backend.list_models(provider.id), ""
         except AgentTuiError as error:
             models, why = [], localised(inert_line(str(error), MAX_WORDS))
         if default.id and all(model.id != default.id for model in models):

@@ -145,7 +145,7 @@ class ChatScreen(LiveScreen):
         full, warns = context(reversed(state.turns.values()))
         own = Part(texts.workspace(state), 9), Part(full, 3, warns=warns)
         hints = texts.hints(state, shown)
-        self._lines.show_below(hints, facts_of(state, texts.used(state), *own), texts.TYPED)
+        self._lines.show_below(hints, facts_of(state, texts.usage_text(state), *own), texts.TYPED)
         self.composer.queue_key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self.composer.is_busy = self._asking.is_busy
         self.composer.show()

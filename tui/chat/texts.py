@@ -184,10 +184,10 @@ def _writing_hints(shown: ChatShown) -> list[Hint]:
     )
 
 
-def used(state: ConversationState) -> live_texts.UsedText:
+def usage_text(state: ConversationState) -> live_texts.UsedText:
     """Return the usage, see ``live_texts.used``; nothing if there is none."""
     is_any = state.ledger.tokens or state.conversation.max_tokens
-    return live_texts.used(state) if is_any else live_texts.UsedText()
+    return live_texts.usage_text(state) if is_any else live_texts.UsedText()
 
 
 def over_budget(state: ConversationState, key: str) -> str:

@@ -11,7 +11,7 @@ from agent_tui.config.file import CHAT, DEMO_PROVIDER, SOCKET
 from agent_tui.model.errors import ConfigError
 from tui import startup
 from tui.cli.arguments import Connection, ScreenArguments
-from tui.cli.commands.new_room import described, is_room_file, options_of
+from tui.cli.commands.new_room import is_room_file, options_of, room_of_options
 from tui.cli.output import PROGRAM, OutputFormat
 from tui.request import ANSWERING, other_server, wants_embedded
 
@@ -43,7 +43,7 @@ def set_up_models() -> int:
 
 def new_room(connection: Connection, output_format: OutputFormat, **said: Any) -> None:
     """Make a room; ``said`` are its options."""
-    new = described(options_of(said))
+    new = room_of_options(options_of(said))
     source = startup.choose_source(connection)
     from tui.cli.commands import rooms
 
@@ -62,7 +62,7 @@ def run_room(connection: Connection, room: str | None, output_format: Any, **sai
         raise ConfigError(f"{only_new[0]} is for a new room", "give either ROOM or the options of a new one")
     if wanted is None and options.from_file is None and "task" not in options.values:
         raise ConfigError("nothing to run", "give ROOM, a room file, or --task to make a room first")
-    new = None if wanted is not None else described(options)
+    new = None if wanted is not None else room_of_options(options)
     source = startup.choose_source(connection)
     from tui.cli.headless import rooms
 

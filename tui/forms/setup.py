@@ -142,10 +142,10 @@ class SetupScreen(Dialog[str]):
         try:
             found = await (await self._client()).backend.test_provider(**await self._test_arguments())
         except NotFound as error:  # many gateways have no list
-            self._choose((), say("setup.models.unlisted", error=told(error).rstrip(".")))
+            self._choose((), say("setup.models.unlisted", error=provider_error(error).rstrip(".")))
             return
         except AgentTuiError as error:
-            self._tell(told(error), is_wrong=True)
+            self._tell(provider_error(error), is_wrong=True)
             return
         if found.models:
             self._choose(found.models, say_count("setup.models", len(found.models)))
@@ -173,7 +173,7 @@ class SetupScreen(Dialog[str]):
                 **await self._test_arguments(), model=model
             )
         except AgentTuiError as error:
-            self._tell(told(error), is_wrong=True)
+            self._tell(provider_error(error), is_wrong=True)
         else:
             self._keep(model, "saved.no_tools" if found.has_no_tools else "saved")
 
@@ -256,6 +256,6 @@ class SetupScreen(Dialog[str]):
         self._telling.set_class(is_wrong, "-wrong")
 
 
-def told(error: AgentTuiError) -> str:
+def provider_error(error: AgentTuiError) -> str:
     """Return the provider's error; that it came through our backend as a 502 is left out."""
     return localised(error.detail if isinstance(error, TransportError) and error.detail else error)

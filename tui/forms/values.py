@@ -12,7 +12,7 @@ from typing import Any, Final
 from agent_tui.model.records import WORDS
 from agent_tui.model.settings import Setting, settings_of
 from tui.forms.fields import MAX_LINE_CHARACTERS, Choice, Field, Line
-from tui.screens.words import ENGLISH, count, said, say
+from tui.screens.words import ENGLISH, count, say, text_if_any
 from widgets.composer import Composer
 
 MAX_DIGITS: Final = 12
@@ -36,20 +36,20 @@ def setting_field(setting: Setting, value: Any, *, name: str = "", words: str = 
 
     def word(more: str = "") -> str:
         key = f"{setting.name}{more}"
-        return said(f"{words}.{key}") or say(f"setting.{key}")
+        return text_if_any(f"{words}.{key}") or say(f"setting.{key}")
 
     inner: Line | Choice | Composer
-    empty = said(f"setting.{setting.name}.empty")
+    empty = text_if_any(f"setting.{setting.name}.empty")
     if setting.most == WORDS:
         inner = Composer(id=name, may_be_empty=True, placeholder=empty)
     elif options := setting.choices or _flags(setting):
         texts = [(option, word(f".{option}")) for option in options]
-        inner = Choice(texts, shown(setting, value), id=name)
+        inner = Choice(texts, text_in_field(setting, value), id=name)
     else:
         most = int(setting.most) if setting.is_name else MAX_LINE_CHARACTERS
-        inner = Line(shown(setting, value), placeholder=empty, most=most, id=name)
+        inner = Line(text_in_field(setting, value), placeholder=empty, most=most, id=name)
     read = partial(read_value, setting)
-    return Field(name, word(), inner, setting, text=shown(setting, value), read=read)
+    return Field(name, word(), inner, setting, text=text_in_field(setting, value), read=read)
 
 
 def _flags(setting: Setting) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def _flags(setting: Setting) -> tuple[str, ...]:
     return tuple(known) if setting.type is bool else ()
 
 
-def shown(setting: Setting, value: Any) -> str:
+def text_in_field(setting: Setting, value: Any) -> str:
     """Return a value as a field shows it; "" for ``None``."""
     if setting.type is bool:
         return next(name for name, flag in FLAGS.items() if flag is value)
@@ -72,7 +72,7 @@ def read_value(setting: Setting, text: str) -> Any:
     if setting.type is bool:
         return FLAGS[text]
     if setting.type is str:
-        if not text and (needed := said(f"setting.{setting.name}.needed")):
+        if not text and (needed := text_if_any(f"setting.{setting.name}.needed")):
             raise ValueError(needed)
         return folder_of(text) if text and setting.is_folder else text
     if not text and setting.least == 0:

@@ -26,7 +26,7 @@ from agent_tui.model.events import ConversationInfo, LinkChanged, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.first import NEW
 from tui.forms.new_room_fields import quick_room
-from tui.found import Finder, FoundModels, told
+from tui.found import Finder, FoundModels, found_line
 from tui.home.ask import HomeAsk
 from tui.home.recent import Conversation, Recent
 from tui.keys.first_letter import FirstLetter, is_text
@@ -211,7 +211,7 @@ class HomeScreen(Screen[None]):
             example.update(Content.assemble((f"{key:>2}", "bold"), f"  {shown}"))
         self._found_line.set_class(not self._found, "-hidden")
         self._found_line.update(
-            told(self._found, key_of(self, "home.found"), self.app.size.width - MARGIN_CELLS)
+            found_line(self._found, key_of(self, "home.found"), self.app.size.width - MARGIN_CELLS)
         )
         self._top.show([say("home.title")], (), self._standing())
         self._show_hints()
@@ -285,9 +285,9 @@ class HomeScreen(Screen[None]):
         """Begin what was written, or do what a command says."""
         event.stop()
         # Lazy: not for the first frame.
-        from tui.live.commands import meant, typed
+        from tui.live.commands import meant, typed_command
 
-        command = typed(event.text)
+        command = typed_command(event.text)
         if command is not None and (action := COMMANDS.get(meant(command[0]))):
             self._ask.sent(event.text)
             await self.run_action(action)

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from tui.chat.screen import ChatScreen
 from tui.forms.fields import FormPart
 from tui.home.screen import HomeScreen
-from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Keymap, KeymapEntry, catalogue, shared
+from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Keymap, KeymapEntry, catalogue, shared_ids
 from tui.keys.names import shown_all
 from tui.language import KEY, translated
 from tui.lists.screen import ListScreen
@@ -73,7 +73,7 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
     beside = next((scope for scope in BESIDE_ROOMS if scope in nodes), "")
     own = {key for entry in catalogue() if nodes.get(entry.scope) is screen for key in keymap.keys[entry.id]}
     for entry in catalogue():
-        node = nodes.get(beside if beside and entry.id in shared(beside) else entry.scope)
+        node = nodes.get(beside if beside and entry.id in shared_ids(beside) else entry.scope)
         if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen, own)):
             continue
         if isinstance(node, Composer) and not _writes(entry.id, node, nodes):

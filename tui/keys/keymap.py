@@ -26,7 +26,7 @@ from tui.forms.new_room import NewRoomScreen
 from tui.forms.settings import SettingsScreen
 from tui.forms.setup import SetupScreen
 from tui.home.screen import HomeScreen
-from tui.keys.names import character_of, parse, shown, shown_all
+from tui.keys.names import character_of, key_name, parse, shown_all
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
 from tui.lists.screen import ListScreen
@@ -120,16 +120,18 @@ class Keymap:
     keys: Mapping[str, tuple[str, ...]]
     problems: tuple[str, ...] = ()
 
-    def shown(self, binding_id: str) -> str:
+    def keys_of(self, binding_id: str) -> str:
         """Return the action's keys for a person, "p, space"; "" if it has none."""
         return shown_all(self.keys[binding_id])
 
     def now(self, place: str, key: str) -> str:
         """Return the key, or "", that now does what ``key`` does by default in a room, chat or voice room."""
         wanted = {*parse(key)[0]}
-        there = [entry for entry in catalogue() if entry.scope in THERE[place] or entry.id in shared(place)]
+        there = [
+            entry for entry in catalogue() if entry.scope in THERE[place] or entry.id in shared_ids(place)
+        ]
         keys = [now for entry in there if wanted & {*entry.keys} for now in self.keys[entry.id]]
-        return key if wanted & {*keys} else "".join(shown(now) for now in keys[:1])
+        return key if wanted & {*keys} else "".join(key_name(now) for now in keys[:1])
 
     def for_textual(self) -> dict[str, str]:
         """Return the argument for ``App.set_keymap``: only what differs from the defaults."""
@@ -158,7 +160,7 @@ def catalogue() -> tuple[KeymapEntry, ...]:
 
 
 @cache
-def shared(scope: str) -> frozenset[str]:
+def shared_ids(scope: str) -> frozenset[str]:
     """Return the ids of a room's actions that the screen of ``scope`` also has."""
     own = {binding.id for binding in _bindings(SCOPES[scope][0])}
     return frozenset(entry.id for entry in catalogue() if entry.scope == "room" and entry.id in own)
@@ -182,7 +184,7 @@ def live_together(one: KeymapEntry, other: KeymapEntry) -> bool:
     """Whether one press could mean either: in one scope, one inside the other, or one with priority."""
     for inner, outer in ((one, other), (other, one)):
         is_inside = outer.scope in _around(inner.scope)
-        is_shared = outer.scope in BESIDE_ROOMS and inner.id in shared(outer.scope)
+        is_shared = outer.scope in BESIDE_ROOMS and inner.id in shared_ids(outer.scope)
         if is_inside or is_shared or (outer.scope == APP and outer.is_priority):
             return True
     return False
@@ -237,7 +239,7 @@ class _Resolution:
 
     def _complaint(self, entry: KeymapEntry, key: str) -> str:
         """Return why an action cannot have a key; "" if it can."""
-        name = shown(key)
+        name = key_name(key)
         if key in ALWAYS:
             return "" if key in entry.keys else f"{name} always stays what it is; choose another key"
         if entry.is_priority and key not in entry.keys and character_of(key):

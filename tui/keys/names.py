@@ -132,7 +132,7 @@ def _letter(letter: str, held: set[str]) -> tuple[str, set[str]]:
     return letter.lower(), held if "ctrl" in held else held | {"shift"}
 
 
-def shown(key: str, *, ascii_only: bool = False) -> str:
+def key_name(key: str, *, ascii_only: bool = False) -> str:
     """Return how a screen names one of Textual's keys: "?", "←", "page up", "ctrl+space"."""
     *held, base = key.split("+")
     name = _SHOWN.get(base) or character_of(base) or base
@@ -141,7 +141,7 @@ def shown(key: str, *, ascii_only: bool = False) -> str:
 
 def names_of(keys: Iterable[str], *, ascii_only: bool = False) -> list[str]:
     """Return the names of several keys, each once."""
-    return list(dict.fromkeys(shown(key, ascii_only=ascii_only) for key in keys))
+    return list(dict.fromkeys(key_name(key, ascii_only=ascii_only) for key in keys))
 
 
 def shown_all(keys: Iterable[str], *, ascii_only: bool = False) -> str:

@@ -84,9 +84,9 @@ class ListActs(Generic[C, T]):
             self.marks.pop(item_id, None)
             self.listing.remove(item_id)
         for item in seen.items:
-            self.seen(item)
+            self.take(item)
 
-    def seen(self, item: T) -> None:
+    def take(self, item: T) -> None:
         """Take an item as the server describes it. What was asked is done if its status changed.
 
         The answer to a call may be older than what the feed brought meanwhile; then the newer state stays.
@@ -117,7 +117,7 @@ class ListActs(Generic[C, T]):
             self.failed(error, item)
             return
         if answer is not None and answer.created_at:  # a server may answer with nothing but the id
-            self.seen(answer)
+            self.take(answer)
         self._changed()
 
     def failed(self, error: AgentTuiError, item: T) -> None:

@@ -85,10 +85,10 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             self.post_message(self.Opened(ConversationInfo(NEW)))
 
     def action_settings(self) -> None:
-        if (chat := self.marked("settings")) is not None:
+        if (chat := self.may_act_on("settings")) is not None:
 
             async def change(**changed: Any) -> None:
-                self.acts.seen(await self.acts.change_now(chat.id, **changed))
+                self.acts.take(await self.acts.change_now(chat.id, **changed))
                 self.show_all()
 
             self.app.push_screen(chat_settings(chat, self._link, change))

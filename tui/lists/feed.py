@@ -103,7 +103,7 @@ class RoomsFeed(ListFeed["RoomsClient", RoomInfo]):
                     has_archived=changes.is_all and not self._is_plain,  # protocol: all means all
                 )
                 return seen, PLAIN_SECONDS if self._is_plain else PACE_SECONDS
-        rooms = await client.listed(archived)
+        rooms = await client.list_all(archived)
         return ListSeen(tuple(rooms), is_all=True, has_archived=archived), PLAIN_SECONDS
 
 
@@ -111,6 +111,6 @@ class ConversationsFeed(ListFeed["ChatClient", ConversationInfo]):
     """Follows the list of chats."""
 
     async def _ask(self, client: ChatClient, archived: bool) -> tuple[ListSeen[ConversationInfo], float]:
-        chats = tuple(await client.listed(archived))
+        chats = tuple(await client.list_all(archived))
         is_busy = any(chat.status == "running" for chat in chats)
         return ListSeen(chats, is_all=True, has_archived=archived), BUSY_SECONDS if is_busy else IDLE_SECONDS

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from agent_tui.state.conversation import ConversationState
 from tui.live import signs
-from tui.live.texts import Hint, Status, UsedText, connected, oddities
+from tui.live.texts import Hint, Status, UsedText, connected_text, oddities
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed
@@ -21,7 +21,7 @@ def status_part(text: str) -> Part:
 def facts_of(state: ConversationState, used: UsedText, *own: Part) -> list[Part]:
     """Return the facts of a room or chat, with its ``own``; "prompts included" goes first in a narrow row."""
     spent = Part(used.tokens, 4), Part(used.prompts, 5), Part(used.cost, 4)
-    return [Part(oddities(state.unknown_count), 1), *own, *spent, Part(connected(state.link), 8)]
+    return [Part(oddities(state.unknown_count), 1), *own, *spent, Part(connected_text(state.link), 8)]
 
 
 class Lines:

@@ -71,7 +71,7 @@ def of_kind(kind: Kind) -> list[SlashCommand]:
     return [command for command in COMMANDS if kind in command.kinds]
 
 
-def typed(text: str) -> tuple[str, str] | None:
+def typed_command(text: str) -> tuple[str, str] | None:
     """Return a command, known or not, and its words; None for words to the model: "/etc/hosts is …"."""
     found = _COMMAND.match(text.strip())
     return (found[1], (found[2] or "").strip()) if found else None
@@ -134,7 +134,7 @@ class Commands:
 
     def run(self, text: str) -> bool:
         """Do what a command says; return whether ``text`` is one."""
-        command = typed(text)
+        command = typed_command(text)
         if command is None:
             return False
         written, rest = command

@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tui.keys.names import names_of, pressed
-from tui.screens.words import said, say
+from tui.screens.words import say, text_if_any
 from widgets.signs import is_ascii
 from widgets.status_line import Part
 from widgets.terminal.private import keymap_of
@@ -65,7 +65,7 @@ def hints_of(screen: Screen[Any], hints: Iterable[tuple[str, str, int]]) -> list
 
 def say_keys(key: str, keys: Mapping[str, str], **fields: object) -> Content:
     """Return the text of ``key`` as ``say`` does; ``keys`` fill its places, too, and are bold."""
-    return _with_bold_keys(said(key), keys, fields)
+    return _with_bold_keys(text_if_any(key), keys, fields)
 
 
 def with_keys(screen: Screen[Any], text: str) -> Content:

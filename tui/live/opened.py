@@ -12,7 +12,7 @@ from agent_tui.state.conversation import ConversationState
 from tui.link import C, Link
 from tui.live.following import Following
 from tui.live.host import Host
-from tui.live.texts import unpriced
+from tui.live.texts import unpriced_text
 
 
 class OpenConversation(Generic[C]):
@@ -50,7 +50,7 @@ class OpenConversation(Generic[C]):
 
     def tell_unpriced(self) -> None:
         """Say, once, that the budget in dollars does not limit a model."""
-        text = unpriced(self.state.info)
+        text = unpriced_text(self.state.info)
         if text and text != self._unpriced:
             self.host.tell(text)
         self._unpriced = text

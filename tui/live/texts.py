@@ -20,7 +20,7 @@ from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
 from tui.live import signs
 from tui.screens.localised import localised
-from tui.screens.words import count, list_of, ordinal_try, said, say, say_count
+from tui.screens.words import count, list_of, ordinal_try, say, say_count, text_if_any
 from widgets.units import size, tokens
 
 # What our tools say about a call that asks, each as its last lines, by the words for it.
@@ -139,7 +139,7 @@ def model_name(model: str, provider_id: str) -> str:
 
 def about_tool(name: str, source: str, description: str) -> str:
     """Return what a tool does: of one of the backend's own in a person's words, else as it was received."""
-    own = said(f"tool.{name}") if source == BUILT_IN else ""
+    own = text_if_any(f"tool.{name}") if source == BUILT_IN else ""
     return own or inert_line(description, MAX_DESCRIPTION_CHARACTERS)
 
 
@@ -163,7 +163,7 @@ def rate_limited(waits: TurnNoted | None) -> str:
     return f"{signs.WAITING} {say('agent.rate_limited', seconds=seconds)}" if seconds > 0 else ""
 
 
-def connected(link: LinkChanged) -> str:
+def connected_text(link: LinkChanged) -> str:
     """Return "● connected" while all that happens comes in; what is wrong is said in the top line."""
     return f"{signs.SPEAKING} {say('link.connected')}" if link.status == "live" else ""
 
@@ -209,7 +209,7 @@ def why_paused(reason: str) -> str:
 
 
 def _because(table: str, reason: str) -> str:
-    words = said(f"{table}.{reason}")
+    words = text_if_any(f"{table}.{reason}")
     if not words or "{" in words:  # unknown, or a sentence that says more than a reason
         return say(f"{table}.other", reason=inert_line(reason, MAX_REASON_CHARACTERS))
     return words
@@ -225,7 +225,7 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
-def unpriced(info: RoomInfo | ConversationInfo) -> str:
+def unpriced_text(info: RoomInfo | ConversationInfo) -> str:
     """Return that the budget in dollars does not limit some models; "" if it limits all."""
     if not info.unpriced:
         return ""
@@ -241,7 +241,7 @@ class UsedText(NamedTuple):
     cost: str = ""
 
 
-def used(state: ConversationState, spoken: int = 0) -> UsedText:
+def usage_text(state: ConversationState, spoken: int = 0) -> UsedText:
     """Return the tokens used (``spoken`` ones at least), and the cost, of their ceilings; "" if unknown."""
     if not state.is_known:
         return UsedText()

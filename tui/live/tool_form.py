@@ -15,9 +15,9 @@ from agent_tui.model.tool_forms import (
     FormField,
     ToolForm,
     bounds,
+    default_text,
+    parse_typed,
     problems,
-    typed,
-    written,
 )
 from tui.forms.fields import Choice, Field, Line, Picks
 from tui.forms.form import Form
@@ -92,7 +92,7 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         yield Static(text, classes="about", markup=False)
 
     def _inner(self, id_: str, one: FormField) -> Line | Choice | Picks:
-        text = self._texts.get(id_, written(one))
+        text = self._texts.get(id_, default_text(one))
         options = [(option.value, visible_line(option.title)) for option in one.options]
         if one.type == "choices":
             return Picks(options, text, id=id_)
@@ -113,7 +113,7 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         values: dict[str, Any] = {}
         texts = self._form.values()
         for id_, one in self._fields.items():
-            value = typed(one, texts[id_])
+            value = parse_typed(one, texts[id_])
             if value is not None:
                 values[one.name] = value
         if wrong := problems(self._asked, values):

@@ -20,7 +20,7 @@ from tui.live.drafts import add_past_text
 from tui.room.texts import labels_of, queued_words
 from tui.screens.words import say
 from widgets.choices import Completion, Suggestion
-from widgets.composer import AT, Composer, called, whispered
+from widgets.composer import AT, Composer, name_begun, whispered
 from widgets.fuzzy import match
 from widgets.status_line import StatusLine
 
@@ -82,7 +82,7 @@ class RoomComposer(Writing):
         name, _ = whispered(text, self._names)
         if not note and name:
             note = say("composer.whisper", name=inert_line(name, 40))
-        elif not note and (word := called(text)) and text[1:] != word:
+        elif not note and (word := name_begun(text)) and text[1:] != word:
             note = say("composer.whisper.nobody", name=inert_line(word, 40))
         self._show_in_note(note)
         meant = say(f"composer.when.{self.when}")

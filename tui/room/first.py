@@ -29,7 +29,7 @@ async def first_room(link: RoomLink, wanted: str | None) -> RoomToOpen | list[Ro
     """
     client = await link.client()
     try:
-        rooms = await client.listed()
+        rooms = await client.list_all()
     except (NotFound, NotOffered) as error:
         if wanted is None:
             raise NotOffered(say("rooms.not_offered")) from error
@@ -38,7 +38,7 @@ async def first_room(link: RoomLink, wanted: str | None) -> RoomToOpen | list[Ro
         return RoomToOpen(find_room(rooms, wanted))
     if len(rooms) == 1:
         return RoomToOpen(rooms[0].id)
-    if rooms or await client.listed(archived=True):
+    if rooms or await client.list_all(archived=True):
         return rooms
     room = await client.create(**demo_room())
     return RoomToOpen(room.id, start=True)

@@ -174,7 +174,7 @@ class RoomPanes(Container):
         now = time.monotonic()
         for agent_id in self._panes:
             if (agent := self._state.agents.get(agent_id)) is not None:
-                doing = agent.word if agent.word == "thinking" else texts.received(agent)
+                doing = agent.word if agent.word == "thinking" else texts.characters_received(agent)
                 self._paces[agent_id].look(now, agent.tokens, doing)
         if not self._is_timeline:
             self._show_headers_at(self._arrangement(self.size).places)

@@ -110,7 +110,7 @@ class RoomScreen(LiveScreen):
         self._panes.show_headers()
         state, shown = self.state, self._shown
         self._show_status()
-        known = facts_of(state, texts.used(state, self._panes.tokens), Part(texts.models(state), 12))
+        known = facts_of(state, texts.usage_text(state, self._panes.tokens), Part(texts.models(state), 12))
         self._lines.show_below(texts.hints(state, shown), known)
         key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self.composer.show(state, key)

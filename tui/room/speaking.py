@@ -13,7 +13,7 @@ from tui.room.texts import labels_of
 from tui.screens.dialog import QuestionScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.composer import called, whispered
+from widgets.composer import name_begun, whispered
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Speaking:
         if name and not content:
             composer.tell(say("composer.nothing"))
             return
-        if not name and (word := called(text)) and text != self._doubted:
+        if not name and (word := name_begun(text)) and text != self._doubted:
             self._doubted = text
             composer.tell(say("composer.nobody", name=inert_line(word, 40)))
             return

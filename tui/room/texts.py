@@ -33,7 +33,7 @@ from tui.live.texts import (
     why_paused,
 )
 from tui.screens.localised import localised
-from tui.screens.words import count, said, say, say_count
+from tui.screens.words import count, say, say_count, text_if_any
 from widgets.units import duration, elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
@@ -72,7 +72,7 @@ def title(state: ConversationState) -> str:
 def progress(state: ConversationState) -> list[str]:
     """Return "round 2 of 3" and "parallel", what is known of them, and how many agents have no pane."""
     mode = state.room.execution_mode
-    words = said(f"setting.execution_mode.{mode}") or mode
+    words = text_if_any(f"setting.execution_mode.{mode}") or mode
     others = len(state.members.others)
     told = [say_count("room.others", others)] if others else []
     if state.round:
@@ -269,9 +269,9 @@ def models(state: ConversationState) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def used(state: ConversationState, spoken: int) -> live_texts.UsedText:
+def usage_text(state: ConversationState, spoken: int) -> live_texts.UsedText:
     """Return what was used, see ``live_texts.used``; the demo costs nothing."""
-    known = live_texts.used(state, spoken)
+    known = live_texts.usage_text(state, spoken)
     is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
     is_free = not known.cost and (state.ledger.cost == 0 or is_demo)
     return known._replace(cost=say("room.cost.none")) if is_free else known
@@ -336,7 +336,7 @@ def _with_tools(agent: Agent) -> str:
     return tools_at_work(calls) if calls else ""
 
 
-def received(agent: Agent) -> int | None:
+def characters_received(agent: Agent) -> int | None:
     """Return how many characters of the agent's current turn came so far, thoughts and calls included;
     ``None`` while nothing is to come: it does not speak, or its tools are at work.
     """

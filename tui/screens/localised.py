@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from agent_tui.model.errors import MAX_TOOL_ROUNDS, TOO_MANY_ROUNDS, AgentTuiError
-from tui.language import FOLDER, LanguageTexts, spoken, translated
+from tui.language import FOLDER, LanguageTexts, current_language, translated
 from tui.screens.words import list_of, say
 from widgets.units import decimal
 
@@ -51,7 +51,7 @@ def localised(text: object) -> str:
         return say("failed.rounds", count=MAX_TOOL_ROUNDS)
     if LanguageTexts.texts is None or len(words) > MOST_CHARACTERS:
         return words
-    return _localised(words, spoken())
+    return _localised(words, current_language())
 
 
 def _sentences(error: AgentTuiError) -> str:

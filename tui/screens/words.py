@@ -541,7 +541,7 @@ def say_count(key: str, number: int, **fields: object) -> str:
     return text.format(count=count(number), **fields)
 
 
-def said(key: str) -> str:
+def text_if_any(key: str) -> str:
     """Return the text of ``key`` with its placeholders unfilled, "" if there is none."""
     text = ENGLISH.get(key, "")
     return text if LanguageTexts.texts is None else translated(key, text)

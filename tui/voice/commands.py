@@ -121,7 +121,7 @@ def _set_up_first(request: VoiceRequest) -> None:
         return
     from tui.voice.setup import setup
 
-    chosen = setup.offered(missing)
+    chosen = setup.ask_for_parts(missing)
     if chosen:
         setup.get(chosen, data_path())
     else:

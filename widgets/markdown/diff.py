@@ -119,7 +119,7 @@ class DiffRow(NamedTuple):
     change: range
 
 
-def composed(lines: Sequence[DrawnLine], bars: tuple[str, str], width: int) -> list[DiffRow]:
+def diff_rows(lines: Sequence[DrawnLine], bars: tuple[str, str], width: int) -> list[DiffRow]:
     """Return the rows of a diff's lines, at most ``width`` cells wide, each with its lines. The first of
     ``bars`` is before each row, the second before rows that continue a line without a number. A hunk that
     begins with the first line of a file has no row of its own.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from widgets.ink import CODE, EMPHASIS, LINK, LINK_SHIFT, MARK, STRIKE, STRONG, URL, Run
 from widgets.markdown.entities import ENTITY, decoded
-from widgets.markdown.links import clean, is_same, shown
+from widgets.markdown.links import clean, is_same, url_shown
 from widgets.signs import IMAGE
 
 OPEN_REACH = 400  # characters after which an unclosed sign is taken for a plain character
@@ -248,13 +248,13 @@ class _Parser:
             self._linked = len(self._brackets)
         text = "".join(nodes[node + 1 :])
         if target and not text:
-            self._add(shown(target), ink)
+            self._add(url_shown(target), ink)
         else:
             self._ranges.append((node, len(nodes), ink))
             if target and not is_same(text, target):
                 url = ink & ~LINK | URL
                 self._add(" (", URL)
-                self._add(shown(target), url)
+                self._add(url_shown(target), url)
                 self._add(")", URL)
         for signs in self._signs.values():  # emphasis cannot cross the end of a link
             while signs and signs[-1].node > node:

@@ -47,7 +47,7 @@ def clean(target: str) -> str:
     return inert(_ESCAPE.sub(r"\1", all_decoded(target))).replace("\n", "").replace("\t", "")
 
 
-def shown(url: str) -> str:
+def url_shown(url: str) -> str:
     """Return how ``url`` is shown: all of it, or its beginning with the whole host, and its end."""
     if cell_len(url) <= SHOWN_CELLS:
         return url

@@ -12,7 +12,7 @@ from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG,
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines, skip
-from widgets.markdown.diff import DiffRow, composed
+from widgets.markdown.diff import DiffRow, diff_rows
 from widgets.markdown.highlight import Code, is_diff
 from widgets.markdown.inline import parse
 from widgets.signs import ELLIPSIS, FOLDED, UNFOLDED
@@ -154,7 +154,7 @@ def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list
     code = block.code or Code(block.label)
     if not block.lines or not is_diff(code.label):
         return []
-    return composed(code.drawn(code_lines(block, text), is_open=is_open), _bars(width), width)
+    return diff_rows(code.drawn(code_lines(block, text), is_open=is_open), _bars(width), width)
 
 
 def _bars(width: int) -> tuple[str, str]:

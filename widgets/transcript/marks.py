@@ -58,17 +58,17 @@ class MarkedLines:
         ] = {}  # by the id of the row without marks
 
     def line(self, line: PaintedLine, marks: Sequence[Mark], painter: Painter) -> PaintedLine:
-        """Return ``marked`` of these arguments, from the cache if possible."""
+        """Return ``with_marks`` of these arguments, from the cache if possible."""
         known = self._known.get(id(line))
         if known is None or known[0] is not line or known[1] != marks:
             if len(self._known) >= KEPT_LINES:
                 self._known.clear()
             # The row is kept with it: while it exists, its id is not used again.
-            known = self._known[id(line)] = line, marks, marked(line, marks, painter)
+            known = self._known[id(line)] = line, marks, with_marks(line, marks, painter)
         return known[2]
 
 
-def marked(line: PaintedLine, marks: Sequence[Mark], painter: Painter) -> PaintedLine:
+def with_marks(line: PaintedLine, marks: Sequence[Mark], painter: Painter) -> PaintedLine:
     """Return a painted row with marks; later marks are on top of earlier ones."""
     for mark in marks:
         start = painter.gutter + mark.start

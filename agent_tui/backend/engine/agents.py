@@ -103,7 +103,7 @@ def _in_a_line(name: str) -> str:
     return " ".join(name.split())
 
 
-def told_apart(wanted: Sequence[str]) -> list[str]:
+def distinct_names(wanted: Sequence[str]) -> list[str]:
     """Return a name for each agent: the wanted one, with a number behind it if another one has it already."""
     names: dict[str, str] = {}  # as ``@name`` finds them
     for name in wanted:

@@ -6,18 +6,18 @@ from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.models.prices import cost_of, unknown_cost
 from agent_tui.backend.store.rows import ConversationRow
 from agent_tui.config.file import DEMO_PROVIDER
-from agent_tui.model.budget import ceilings, reached
+from agent_tui.model.budget import ceilings, limit_reached
 from agent_tui.model.errors import Refused
 
 
 def used_up(room: ConversationRow, more_tokens: int = 0, more_cost: float = 0.0) -> bool:
     """Return whether the room, including current usage, has reached a limit of its budget."""
-    return bool(reached(room, room.used_tokens + more_tokens, (room.used_cost or 0.0) + more_cost))
+    return bool(limit_reached(room, room.used_tokens + more_tokens, (room.used_cost or 0.0) + more_cost))
 
 
 def check(room: ConversationRow) -> None:
     """Raise ``Refused`` (409) for a room that used up its budget; its detail names the setting to raise."""
-    ceiling = reached(room, room.used_tokens, room.used_cost)
+    ceiling = limit_reached(room, room.used_tokens, room.used_cost)
     if not ceiling:
         return
     tokens, cost = ceilings(room)
@@ -30,7 +30,7 @@ def check(room: ConversationRow) -> None:
     raise Refused("The budget is used up", detail, status=409)
 
 
-async def unpriced(row: ConversationRow, models: ModelSource) -> tuple[str, ...]:
+async def unpriced_models(row: ConversationRow, models: ModelSource) -> tuple[str, ...]:
     """Return the models whose price is unknown, if there is a budget in dollars: it does not limit them."""
     found: dict[str, None] = {}
     for agent in row.agents if row.max_cost else ():

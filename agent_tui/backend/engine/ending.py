@@ -11,13 +11,13 @@ from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.prices import Cost
 from agent_tui.backend.store.rows import TurnRow
-from agent_tui.backend.tools.calling import failed
+from agent_tui.backend.tools.calling import failed_output
 from agent_tui.model.chains import said_in
 from agent_tui.model.events import WAITS, Step, Usage
 from agent_tui.wire.rooms_encode import token_count
 
-UNKNOWN = failed("unknown: the program ended while this ran; it was not run again").content
-NOT_RUN = failed("not run: the program ended before that").content
+UNKNOWN = failed_output("unknown: the program ended while this ran; it was not run again").content
+NOT_RUN = failed_output("not run: the program ended before that").content
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ def left_open(
             steps.put(step, written)
     for call in steps.calls_without_result():
         if not call.status:  # the model was still writing the call
-            steps.put_call(steps.named(call), "cut", None, written)
+            steps.put_call(steps.with_call_id(call), "cut", None, written)
             steps.put_result(call, NOT_RUN, success=False, written=written)
         elif call.status == WAITS or (call.status == "asks" and (call.ask is None or call.ask.form is None)):
             steps.set_call(call, "cut", None, written)

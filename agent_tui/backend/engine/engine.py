@@ -151,7 +151,7 @@ class Engine:
             self._note(kind, row.id)
             return await self.show(kind, row.id)
 
-    async def listed(self, kind: EngineKind[Info], *, archived: bool = False) -> list[Info]:
+    async def list_all(self, kind: EngineKind[Info], *, archived: bool = False) -> list[Info]:
         """Return all of the kind, rooms in the order of their making, chats by their newest activity; with
         ``archived`` also archived ones.
         """
@@ -166,7 +166,7 @@ class Engine:
         row, turn_states = await self._store.read(reads.conversation_with_states, id_, kind.names)
         info = self._info(kind, row, turn_states, ran)
         if isinstance(info, RoomInfo | ConversationInfo):  # it is always one
-            return replace(info, unpriced=await budget.unpriced(row, self._resources.models))
+            return replace(info, unpriced=await budget.unpriced_models(row, self._resources.models))
         return info
 
     def default_provider(self) -> str:

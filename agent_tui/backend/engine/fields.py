@@ -24,7 +24,7 @@ def refuse(title: str, detail: str = "") -> NoReturn:
     raise Refused(title, detail, status=422)
 
 
-def checked(record: type, values: Values) -> dict[str, Any]:
+def check_settings(record: type, values: Values) -> dict[str, Any]:
     """Return the settings of ``record`` in ``values``; raises ``Refused`` (422)."""
     known = settings_of(record)
     return {name: checked_value(known[name], value) for name, value in values.items() if name in known}
@@ -40,7 +40,7 @@ def of_new(record: type, values: Values) -> dict[str, Any]:
         for name, setting in wanted.items()
         if (value := values.get(name)) not in (None, "") or setting.required
     }
-    return {name: setting.default for name, setting in wanted.items()} | checked(record, said)
+    return {name: setting.default for name, setting in wanted.items()} | check_settings(record, said)
 
 
 def waits(record: type, change: Values) -> bool:

@@ -114,7 +114,7 @@ class Runner:
         """Check again what is stored."""
         self._news.set()
 
-    async def heard(self) -> None:
+    async def wait_for_step(self) -> None:
         """Wait until the next step is done or the run has ended."""
         step = asyncio.create_task(self._stepped.wait())
         self._stepped.clear()
@@ -143,7 +143,7 @@ class Runner:
         self.task = asyncio.create_task(self.go_on(), name=f"run-{self.row.id}")
         return self.task
 
-    async def ended(self) -> None:
+    async def wait_until_ended(self) -> None:
         """Wait until the task is done, however it ends."""
         if self.task is not None:
             await asyncio.wait({self.task})
@@ -285,7 +285,7 @@ class Runner:
         """Return everything that was said; what is older than the round before the ``newest`` is read
         once.
         """
-        news = await self._store.read(reads.said, self.row.id, self._round)
+        news = await self._store.read(reads.contributions, self.row.id, self._round)
         said = self._said + news
         # A turn of an older round is never said again.
         self._said += [words for words in news if words.round < newest - 1]

@@ -127,7 +127,7 @@ class Runs:
         for run in late:
             run.cut(reason)
         for run in late:
-            await run.ended()
+            await run.wait_until_ended()
 
     @contextmanager
     def wait_for(self, id_: str) -> Iterator[None]:
@@ -157,17 +157,17 @@ class Runs:
         """Return the lock for changing the conversation."""
         return self._locks.setdefault(id_, asyncio.Lock())
 
-    async def settled(self, id_: str, kinds: Collection[str] = KINDS) -> ConversationRow:
+    async def settle(self, id_: str, kinds: Collection[str] = KINDS) -> ConversationRow:
         """Return the conversation when no run of it is ending or interrupted; the caller holds its lock.
 
         Raises ``NotFound`` for one of another kind.
         """
         run = self._runs.get(id_)
         if run is not None and run.reason:
-            await run.ended()
+            await run.wait_until_ended()
         row = await self._store.read(reads.conversation, id_, kinds, or_damaged=True)
         if run is not None and row.status != "running":  # its last words are stored: it ends by itself
-            await run.ended()
+            await run.wait_until_ended()
         if row.status == "running" and id_ not in self._runs:
             await self._recover(row)
             row = await self._store.read(reads.conversation, id_, kinds, or_damaged=True)
@@ -223,7 +223,7 @@ class Runs:
         run = self._runs.get(id_)
         if run is not None and run.row.kind in kinds:
             run.cut("stop")
-            await run.ended()
+            await run.wait_until_ended()
         row = await self._store.read(reads.conversation, id_, kinds, or_damaged=True)
         await self._store.append(id_, (), [ConversationSet({"desired": "deleted"})])
         self._hub.end(id_)
@@ -287,7 +287,7 @@ class Runs:
             await self._timing.sleep(delay)
             try:
                 async with self.lock(id_):
-                    await self.settled(id_)
+                    await self.settle(id_)
             except NotFound:
                 return
             except StoreError as error:

@@ -200,7 +200,7 @@ class AgentService:
     async def _work(self, chat_id: str, queue: deque[_Queued]) -> None:
         try:
             while queue:
-                await self._engine.chats.answered(chat_id)
+                await self._engine.chats.wait_for_answer(chat_id)
                 if queue and await self._is_settled(chat_id, queue[0]):
                     queue.popleft()
         finally:

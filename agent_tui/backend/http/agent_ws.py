@@ -108,7 +108,7 @@ class _Connection:
         await self._send(SocketFrame(STATUS))
         async with asyncio.TaskGroup() as tasks:
             listening = tasks.create_task(self._listen(tasks))
-            stopping = tasks.create_task(self._hub.closed())
+            stopping = tasks.create_task(self._hub.wait_closed())
             try:
                 await asyncio.wait({listening, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 if not listening.done():

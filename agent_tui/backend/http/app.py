@@ -145,5 +145,5 @@ def _own_routes(engine: Engine, hub: Hub, face: Face, traffic: Traffic) -> list[
 
 
 async def _open_until(hub: Hub) -> AsyncGenerator[bytes, None]:
-    await hub.closed()
+    await hub.wait_closed()
     yield b": stopping\n\n"

@@ -60,7 +60,7 @@ class ChatRoutes:
         """Return one route for each path, so that a 405 names all its methods."""
         calls = self._calls
         return [
-            *calls.routes(listed=self.listed, said=self.ask),
+            *calls.routes(listed=self.list_chats, said=self.ask),
             by_method(f"{calls.one}/events", GET=self.events),
             by_method(f"{calls.one}/stop", POST=calls.pause),
             by_method(f"{calls.one}/compact", POST=self.compact),
@@ -69,9 +69,9 @@ class ChatRoutes:
 
     # --- conversations ---------------------------------------------------------------------------------
 
-    async def listed(self, request: Request) -> Response:
+    async def list_chats(self, request: Request) -> Response:
         archived = room_requests.switch(request, "archived")
-        chats = await self._engine.listed(CHATS, archived=archived)
+        chats = await self._engine.list_all(CHATS, archived=archived)
         return json_answer({"conversations": self._calls.all_fields(chats)})
 
     async def search(self, request: Request) -> Response:

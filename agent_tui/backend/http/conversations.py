@@ -117,7 +117,7 @@ class ConversationCalls(Generic[Info]):
 
     async def changes(self, request: Request) -> Response:
         """Answer with the files that tools changed, the newest change first."""
-        changes = await self._engine.files.listed(self._kind, self.id(request))
+        changes = await self._engine.files.list_changes(self._kind, self.id(request))
         return json_answer({"changes": [asdict(change) for change in changes]})
 
     async def undo(self, request: Request) -> Response:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from agent_tui.backend.http.body import Fields, read_fields, wrong_field
 from agent_tui.backend.http.problem import json_answer, problem
 from agent_tui.backend.http.routing import by_method
-from agent_tui.backend.models.endpoints import TYPED, ProviderAddress, endpoint_of, tried
+from agent_tui.backend.models.endpoints import TYPED, ProviderAddress, endpoint_of, endpoint_to_try
 from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece, ToolSpec
 from agent_tui.backend.models.prices import offer_of
 from agent_tui.backend.models.providers import DEMO, Models
@@ -43,12 +43,12 @@ class Providers:
     def routes(self) -> list[Route]:
         """Return one route for each path."""
         return [
-            by_method("/api/providers", GET=self.listed),
+            by_method("/api/providers", GET=self.list_providers),
             by_method("/api/providers/test", POST=self.test),
             by_method("/api/providers/{provider_id}/models", GET=self.models),
         ]
 
-    async def listed(self, _request: Request) -> Response:
+    async def list_providers(self, _request: Request) -> Response:
         try:
             configured, agents = self._models.configured(), self._models.agents()
         except ModelError as error:
@@ -155,14 +155,14 @@ def _endpoint(fields: Fields) -> ProviderAddress:
         raise wrong_field("base_url", "is missing")
     key, variable = _text(fields, "api_key"), _text(fields, "api_key_env")
     if not variable:
-        return tried(kind, base_url, key, TYPED if key else "")
+        return endpoint_to_try(kind, base_url, key, TYPED if key else "")
     found = os.environ.get(variable, "") or key
     if not found:
         missing = f"the environment variable {inert_line(variable)} is not set"
         raise Refused(
             missing, "Set it and restart the backend, which reads the environment only when it starts."
         )
-    return tried(kind, base_url, found, inert_line(variable))
+    return endpoint_to_try(kind, base_url, found, inert_line(variable))
 
 
 def _text(fields: Fields, name: str) -> str:

@@ -90,7 +90,7 @@ def settings(fields: Fields, record: type, workspaces: Workspaces, *, is_new: bo
     """
     said = fields.settings(record, is_new=is_new)
     if "workspace" in said:
-        said["workspace"] = workspaces.checked(said["workspace"])
+        said["workspace"] = workspaces.check(said["workspace"])
     return said
 
 

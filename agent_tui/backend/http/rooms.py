@@ -75,7 +75,7 @@ class RoomRoutes:
         agent = f"{calls.one}/agents/{{agent_id}}"
         queued = f"{calls.one}/queue/{{message_id}}"
         return [
-            *calls.routes(listed=self.listed, said=self.say),
+            *calls.routes(listed=self.list_rooms, said=self.say),
             by_method(f"{calls.one}/run", POST=self.run),
             by_method(f"{calls.one}/events", GET=self.events),
             by_method(f"{calls.one}/pause", POST=calls.pause),
@@ -85,11 +85,11 @@ class RoomRoutes:
             *(by_method(f"{agent}/{word}", POST=calls.act(act, "agent")) for word, act in acts.items()),
         ]
 
-    async def listed(self, request: Request) -> Response:
+    async def list_rooms(self, request: Request) -> Response:
         if "after" in request.query_params or "wait" in request.query_params:
             return await self._wait_for_changes(request)
         cursor = self._engine.cursor  # before they are read: what changes meanwhile is sent again
-        rooms = await self._engine.listed(ROOMS, archived=asked.switch(request, "archived"))
+        rooms = await self._engine.list_all(ROOMS, archived=asked.switch(request, "archived"))
         return json_answer({"rooms": self._calls.all_fields(rooms), "cursor": cursor})
 
     async def _wait_for_changes(self, request: Request) -> Response:

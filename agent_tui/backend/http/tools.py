@@ -36,7 +36,7 @@ MAX_NAME_CHARACTERS = 200
 class ToolListing(Protocol):
     """The list of all tools (tools/toolbox.py)."""
 
-    async def listed(self, *, is_waiting: bool = True) -> Sequence[ListedTool]: ...
+    async def list_tools(self, *, is_waiting: bool = True) -> Sequence[ListedTool]: ...
     def servers(self) -> Sequence[ServerListed]: ...
 
 
@@ -52,14 +52,14 @@ class Tools:
     def routes(self) -> list[Route]:
         """Return one route for each path."""
         return [
-            by_method("/api/tools", GET=self.listed),
+            by_method("/api/tools", GET=self.list_tools),
             by_method("/api/tools/run", POST=self.run),
             by_method("/api/tools/run/{run_id}/answer", POST=self.answer),
             by_method("/api/tools/rules", GET=self.rules),
             by_method("/api/tools/rules/{rule_id}", DELETE=self.drop_rule),
         ]
 
-    async def listed(self, request: Request) -> Response:
+    async def list_tools(self, request: Request) -> Response:
         """Answer with all tools; with ``?wait=0`` without waiting for MCP servers that are still starting."""
         is_waiting = request.query_params.get("wait") != "0"
         tools = [
@@ -71,7 +71,7 @@ class Tools:
                 "source": one.source,
                 "only_if_named": one.spec.name in ROOM_TOOLS,
             }
-            for one in await self._tools.listed(is_waiting=is_waiting)
+            for one in await self._tools.list_tools(is_waiting=is_waiting)
         ]
         servers = [asdict(one) for one in self._tools.servers()]
         return json_answer({"tools": tools, "servers": servers})
@@ -81,7 +81,7 @@ class Tools:
         last. It ends when the client leaves.
         """
         fields = await read_fields(request, MAX_CALL_BYTES)
-        workspace = self._workspaces.checked(fields.needed_text("workspace"))
+        workspace = self._workspaces.check(fields.needed_text("workspace"))
         if not workspace:
             raise wrong_field("workspace", "must not be empty")
         conversation, name = fields.needed_text("conversation"), fields.needed_text("name")

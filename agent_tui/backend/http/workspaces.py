@@ -19,7 +19,7 @@ class Workspaces:
         """Return the folder of conversations whose protocol has none: the first of the roots, or none."""
         return str(self._roots[0]) if self._roots else ""
 
-    def checked(self, workspace: str | None) -> str | None:
+    def check(self, workspace: str | None) -> str | None:
         """Return the folder, without links in its path if that matters; raises ``Refused`` (422)."""
         if not workspace:
             return workspace

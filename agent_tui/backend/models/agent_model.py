@@ -113,7 +113,7 @@ class RemoteAgents:
         if not done.cancelled() and (error := done.exception()) is not None:
             log.warning("an agent's connection did not close: %s", type(error).__name__)
 
-    async def left(self, member: Member) -> None:
+    async def wait_until_left(self, member: Member) -> None:
         """Wait until the agent's last turn is completely over."""
         if (leaving := self._leaving.get(member.agent_id)) is not None:
             await asyncio.wait({leaving})
@@ -140,7 +140,7 @@ class AgentModel:
         member = request.member
         if member is None:
             raise ModelError("an agent speaks in a conversation only", "It keeps its own.")
-        await self.agents.left(member)
+        await self.agents.wait_until_left(member)
         known = await self.agents.sessions.get(member)
         if known is None or known.backend != self.backend.name:
             known = AgentSession(self.backend.name)

@@ -125,7 +125,7 @@ def with_key(endpoint: ProviderAddress) -> ProviderAddress:
     return replace(endpoint, key=key, key_name=KEYRING, in_keyring=False)
 
 
-def tried(kind: str, base_url: str, key: str, key_name: str) -> ProviderAddress:
+def endpoint_to_try(kind: str, base_url: str, key: str, key_name: str) -> ProviderAddress:
     """Return an endpoint that is not in the config file, for a test."""
     url = base_url or PROVIDER_URLS[kind]
     seconds = LOCAL_SILENCE_SECONDS if _is_local(url) else SILENCE_SECONDS

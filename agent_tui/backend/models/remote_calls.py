@@ -53,7 +53,7 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.backend.models.ollama import OllamaTransport
 from agent_tui.backend.models.remote_errors import FAILURES, Teller, is_too_long, own_words
-from agent_tui.backend.models.remote_history import ProviderThoughts, has_thoughts, told
+from agent_tui.backend.models.remote_history import ProviderThoughts, has_thoughts, model_messages
 from agent_tui.backend.models.remote_pieces import Pieces, ending
 from agent_tui.model.errors import ConfigError, ModelError
 from agent_tui.redaction import shown_url
@@ -293,7 +293,9 @@ class ProviderConnection:
         try:
             await model_request(
                 model,
-                told(asked.messages, self._kept, has_tools=bool(asked.tools), odd_ids=self._dialect.odd_ids),
+                model_messages(
+                    asked.messages, self._kept, has_tools=bool(asked.tools), odd_ids=self._dialect.odd_ids
+                ),
                 model_settings=settings,
                 model_request_parameters=_tool_parameters(asked.tools),
                 instrument=False,
@@ -336,7 +338,7 @@ class ProviderConnection:
     ) -> AsyncGenerator[Piece]:
         """Yield the answer to one call; raises ``ModelError`` and what SDKs raise."""
         pieces = Pieces(has_tools=bool(request.tools))
-        messages = told(
+        messages = model_messages(
             request.messages,
             self._kept,
             has_tools=bool(request.tools),

@@ -65,7 +65,7 @@ def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
     return encodable(arguments) if isinstance(arguments, str) else dump(arguments)
 
 
-def told(
+def model_messages(
     messages: Sequence[ChatMessage],
     kept: ProviderThoughts,
     *,

@@ -110,7 +110,7 @@ def unindex(connection: Connection, numbers: Sequence[int]) -> None:
             connection.execute(delete(of).where(number.in_(some)))
 
 
-def found(connection: Connection, wanted: str, kinds: Collection[str], most: int) -> list[tuple[Any, ...]]:
+def search(connection: Connection, wanted: str, kinds: Collection[str], most: int) -> list[tuple[Any, ...]]:
     """Return (conversation, its name, message, role, words as indexed, time, kind) of at most this many
     messages in conversations of these kinds that match ``words.expression``, the newest first.
     """

@@ -56,19 +56,19 @@ def expression(words: str) -> str:
     return " ".join(_term(term) for term in _terms(words))
 
 
-def shown(snippet: str) -> str:
+def snippet_text(snippet: str) -> str:
     """Return a snippet of the index for a person."""
     return " ".join(snippet.replace(_GAP, "").split())
 
 
-def marked(title: str, words: str) -> str:
+def title_with_marks(title: str, words: str) -> str:
     """Return a title with marks around what the index would find in it; "" if one of ``words`` is missing."""
     whole = indexed(title)
     plain = whole.translate(_PLAIN)
     starts = _starts(words)
     if not starts or not all(_matches(start).search(plain) for start in starts):
         return ""
-    return shown(_with_marks(whole, plain, starts, 0, len(whole)))
+    return snippet_text(_with_marks(whole, plain, starts, 0, len(whole)))
 
 
 def excerpt(message: str, words: str) -> str:
@@ -87,7 +87,7 @@ def excerpt(message: str, words: str) -> str:
     begin = before[-EXCERPT_LEAD] if len(before) >= EXCERPT_LEAD else max(0, first - EXCERPT_REACH)
     behind = list(islice(_TERMS.finditer(message, begin, first + EXCERPT_REACH), EXCERPT_WORDS + 1))
     end = behind[-2].end() if len(behind) > EXCERPT_WORDS else min(len(message), first + EXCERPT_REACH)
-    said = shown(_with_marks(message, plain, starts, begin, end))
+    said = snippet_text(_with_marks(message, plain, starts, begin, end))
     return f"{'…' if begin else ''}{said}{'…' if end < len(message) else ''}"
 
 

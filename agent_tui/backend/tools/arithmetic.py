@@ -51,7 +51,7 @@ def evaluate(text: str) -> Number:
         raise WrongSum("the result is too large") from None
 
 
-def written(value: Number) -> str:
+def number_text(value: Number) -> str:
     """Return a value as a person writes it: an integer, a finite decimal, or a fraction."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
@@ -69,7 +69,7 @@ def about(value: Fraction) -> str:
     try:
         return f"{value.numerator / value.denominator:.15g}"
     except OverflowError:
-        return written(Fraction(round(value)))
+        return number_text(Fraction(round(value)))
 
 
 class _Parser:
@@ -251,7 +251,7 @@ def _root(value: Number) -> Number:
 
 def _whole(value: Number) -> int:
     if value % 1:
-        raise WrongSum(f"{written(value)[:40]} is not a whole number")
+        raise WrongSum(f"{number_text(value)[:40]} is not a whole number")
     return int(value)
 
 

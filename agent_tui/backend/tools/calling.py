@@ -22,19 +22,19 @@ _log = logging.getLogger(__name__)
 
 
 async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-    """Return the output of the call with ``arguments`` (``parsed``), a failed one for everything that went
-    wrong: an error or a crash of the tool, its time-out. Raises only when it is cancelled.
+    """Return the output of the call with ``arguments``, which ``parse_in_thread`` returned; a failed one for
+    everything that went wrong: an error or a crash of the tool, its time-out. Raises only when cancelled.
     """
     try:
         async with asyncio.timeout(tool.seconds) as limit:
             output = await tool.run(arguments, _in_no_hurry(place, limit, tool.seconds))
     except ToolError as error:
-        return failed(str(error))
+        return failed_output(str(error))
     except TimeoutError:
-        return failed(f"{tool.spec.name} was ended after {tool.seconds:g} s, its time-out")
+        return failed_output(f"{tool.spec.name} was ended after {tool.seconds:g} s, its time-out")
     except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
         _log.warning("the tool %s crashed", tool.spec.name, exc_info=True)
-        return failed(f"{tool.spec.name} crashed: {type(error).__name__}: {error}")
+        return failed_output(f"{tool.spec.name} crashed: {type(error).__name__}: {error}")
     size = max(output.size, len(output.content.encode("utf-8", "replace")))
     # Half a character, which JSON can contain, could not be stored or sent.
     content = _capped(output.content.encode("utf-8", "replace").decode("utf-8"))
@@ -54,7 +54,7 @@ def _in_no_hurry(place: ToolPlace, limit: asyncio.Timeout, seconds: float) -> To
     return replace(place, fill_in=filled_in)
 
 
-async def parsed(spec: ToolSpec, text: str) -> dict[str, Any]:
+async def parse_in_thread(spec: ToolSpec, text: str) -> dict[str, Any]:
     """Call ``parse_arguments`` in a thread: a million items take seconds."""
     return await asyncio.to_thread(parse_arguments, spec, text)
 
@@ -79,7 +79,7 @@ def parse_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
     return arguments
 
 
-def failed(reason: str) -> ToolOutput:
+def failed_output(reason: str) -> ToolOutput:
     """Return a failed output with the reason as its content."""
     content = failure(reason)
     return ToolOutput(content, success=False, size=len(content.encode()))

@@ -63,7 +63,7 @@ def room_tools(rooms: RoomAccess) -> tuple[Tool, ...]:
     do = _Commands(rooms)
     costs = "Let a paused room go on, which may cost money."
     return (
-        _RoomTool("list_rooms", "List the rooms in which agents talk.", {}, "read", do.names, do.listed),
+        _RoomTool("list_rooms", "List the rooms in which agents talk.", {}, "read", do.names, do.list_rooms),
         _RoomTool(
             "room_about", "Say what a room is about, how far it is.", _ONE_ROOM, "read", do.names, do.about
         ),
@@ -87,10 +87,10 @@ class _Commands:
         self.names.update((room.id, room.name) for room in found)
         return found
 
-    async def _meant(self, arguments: Mapping[str, Any]) -> RoomInfo:
+    async def _room_meant_by(self, arguments: Mapping[str, Any]) -> RoomInfo:
         return meant(await self._all(), arguments["room"])
 
-    async def listed(self, _: Mapping[str, Any]) -> object:
+    async def list_rooms(self, _: Mapping[str, Any]) -> object:
         found = in_order(await self._all())
         return {
             "rooms": [{"number": at, **_brief(room)} for at, room in enumerate(found[:MAX_LISTED], 1)],
@@ -98,7 +98,7 @@ class _Commands:
         }
 
     async def about(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._meant(arguments)
+        room = await self._room_meant_by(arguments)
         return {
             **_brief(room),
             "task": inert_line(room.task, MAX_TASK_CHARACTERS),
@@ -108,13 +108,13 @@ class _Commands:
         }
 
     async def pause(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._meant(arguments)
+        room = await self._room_meant_by(arguments)
         if room.status != "running":
             return {**_brief(room), "changed": False}
         return {**_brief(await self._rooms.pause(room.id)), "status": "paused", "changed": True}
 
     async def resume(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._meant(arguments)
+        room = await self._room_meant_by(arguments)
         if room.status == "running":
             return {**_brief(room), "changed": False}
         return {**_brief(await self._rooms.resume(room.id)), "status": "running", "changed": True}

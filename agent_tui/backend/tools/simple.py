@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.arithmetic import MAX_CHARACTERS, WrongSum, about, evaluate, written
+from agent_tui.backend.tools.arithmetic import MAX_CHARACTERS, WrongSum, about, evaluate, number_text
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line
@@ -90,7 +90,7 @@ class Calculator:
             value = evaluate(expression)
         except WrongSum as error:
             raise ToolError(f"{inert_line(expression, 100)}: {error}") from None
-        fields: dict[str, Any] = {"expression": expression, "result": written(value)}
+        fields: dict[str, Any] = {"expression": expression, "result": number_text(value)}
         fields["exact"] = isinstance(value, Fraction)
         if isinstance(value, Fraction) and "/" in fields["result"]:
             fields["about"] = about(value)

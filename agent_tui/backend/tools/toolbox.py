@@ -11,7 +11,7 @@ from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.fetching import FetchUrl
 from agent_tui.backend.tools.files import ListFiles, ReadFile
 from agent_tui.backend.tools.mcp.server import McpServer, ServerListed
-from agent_tui.backend.tools.mcp.tools import McpTool, how_many, offered
+from agent_tui.backend.tools.mcp.tools import McpTool, how_many, tools_of_server
 from agent_tui.backend.tools.searching import SearchFiles
 from agent_tui.backend.tools.shell import RunCommand
 from agent_tui.backend.tools.simple import Calculator, CurrentTime
@@ -65,9 +65,9 @@ class Toolbox:
 
         Waits only for the servers with tools of these ``names``, if there are some.
         """
-        return tuple(one.spec for one in await self.listed(names))
+        return tuple(one.spec for one in await self.list_tools(names))
 
-    async def listed(
+    async def list_tools(
         self, names: Collection[str] | None = None, *, is_waiting: bool = True
     ) -> tuple[ListedTool, ...]:
         """Return all tools, with what each may do without asking and its source.
@@ -97,7 +97,7 @@ class Toolbox:
 
     def _listed_server(self, server: McpServer) -> ServerListed:
         used = sum(tool.server is server for tool in self._foreign.values())
-        listed = server.listed(used)
+        listed = server.as_listed(used)
         return listed if listed.problem else replace(listed, problem=how_many(server, used))
 
     def tool(self, name: str) -> Tool | None:
@@ -149,7 +149,7 @@ class Toolbox:
         if self._taken.get(server) is latest:
             return
         # In a thread: a hostile server may list tools whose schemas take minutes to check.
-        tools = await asyncio.to_thread(offered, server)
+        tools = await asyncio.to_thread(tools_of_server, server)
         if server not in self._servers:  # the config file has changed meanwhile
             return
         self._taken[server] = latest

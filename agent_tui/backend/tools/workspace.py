@@ -164,7 +164,7 @@ class Workspace:
         """
         walk = _Walk(self, path, makes_folders)
         try:
-            found = walk.found()
+            found = walk.walk()
             if is_written:
                 _refuse_protected(found.path, path)
             yield found
@@ -195,7 +195,7 @@ class _Walk:
         for folder in self._folders:
             os.close(folder)
 
-    def found(self) -> Location:
+    def walk(self) -> Location:
         while self._parts:
             part = self._parts.popleft()
             if part in ("", "."):

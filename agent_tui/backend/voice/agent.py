@@ -87,7 +87,7 @@ class VoiceAgent(Program):
             self.notices = []
             async with asyncio.timeout(self._join_seconds) as limit:
                 async for line in lines_of(child.stdout):
-                    match said(line):
+                    match state_in(line):
                         case "warm", _:
                             await _tell(child, await self._orders())
                         case "joined", _:
@@ -129,7 +129,7 @@ def _notice_line(text: str) -> str:
     return inert_line(redacted(text), MAX_NOTICE_CHARACTERS)
 
 
-def said(line: str) -> tuple[str, str]:
+def state_in(line: str) -> tuple[str, str]:
     """Return the state and the detail in a line of the agent's output, if there are any."""
     try:
         fields = json.loads(line)

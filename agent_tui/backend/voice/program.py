@@ -69,7 +69,7 @@ class Program(ABC):
             self._become("starting")
             self._keeping = asyncio.create_task(self._keep())
 
-    async def settled(self) -> State:
+    async def wait_until_started(self) -> State:
         """Return its state when it is no longer starting."""
         while self._state == "starting":
             await self._changed.wait()

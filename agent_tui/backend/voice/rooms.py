@@ -156,7 +156,7 @@ class VoiceRooms:
         Raises ``Refused``: 409 with a ``code`` if there is no server or no agent, 403 if a guest asks for
         what is the owner's, 422 for an invalid name.
         """
-        request = checked(request)
+        request = check_token_request(request)
         async with self._changing:
             server = self._needed_server() if request.server is None else self._use_other(request.server)
             spot = (request.server.url if request.server is not None else "", request.room)
@@ -294,7 +294,7 @@ class VoiceRooms:
         """Wait for the server that is starting; raises ``Refused`` (409) if it fails."""
         if isinstance(server, OtherServer):
             return (await self._signer_and_calls(server))[0]
-        state, _ = await asyncio.gather(server.settled(), asyncio.to_thread(_load_livekit))
+        state, _ = await asyncio.gather(server.wait_until_started(), asyncio.to_thread(_load_livekit))
         if state != "running":
             why = server.why
             await self._end_rooms([spot for spot in self._rooms if not spot[0]])
@@ -382,7 +382,7 @@ class VoiceRooms:
         assert room.agent is not None
         server: VoiceServer | OtherServer | None = room.server or self._server
         assert server is not None
-        if isinstance(server, VoiceServer) and await server.settled() != "running":
+        if isinstance(server, VoiceServer) and await server.wait_until_started() != "running":
             raise ProgramEnded("there is no LiveKit server")
         signer, _ = await self._signer_and_calls(server)
         config = self._config()
@@ -521,7 +521,7 @@ async def end_conversation(engine: Engine, conversation_id: str) -> None:
         log.warning("an empty voice conversation stays: %s", error)
 
 
-def checked(request: TokenRequest) -> TokenRequest:
+def check_token_request(request: TokenRequest) -> TokenRequest:
     """Return the request if it can be granted; raises ``Refused``: 422 for invalid names, 403 for a guest's
     ``room_config``.
     """

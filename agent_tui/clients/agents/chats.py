@@ -26,7 +26,7 @@ from agent_tui.clients.agents.socket import (
     FILE_REFUSED,
     NO_WORKSPACE,
     AgentSocketClient,
-    saved,
+    save_file,
 )
 from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.clients.agents.tools import ClientTools
@@ -217,7 +217,7 @@ class _SocketChat:
 
     async def _save(self, path: str) -> None:
         self._note(TurnNoted("", FILE_OFFERED, about=path))
-        self._note(_not_saved("", path) if self._files is None else await saved(self._files, "", path))
+        self._note(_not_saved("", path) if self._files is None else await save_file(self._files, "", path))
 
     async def _all_saved(self) -> None:
         if self._saving:
@@ -306,7 +306,7 @@ class AgentChats:
         id_ = f"{self._backend.name}/{self._agent.id or f'{LOCAL_ID}session'}"
         return ConversationInfo(id_, title=self._agent.title, model=self._backend.name)
 
-    async def opened(self, wanted: str) -> ConversationInfo:
+    async def open(self, wanted: str) -> ConversationInfo:
         """Choose the session or chat, "" for a new session or chat 0, and connect to its server.
 
         Raises what the client's ``connect`` raises.

@@ -13,7 +13,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from agent_tui.clients.frame_queue import FrameQueue
-from agent_tui.clients.websocket import RESTARTS, lost
+from agent_tui.clients.websocket import RESTARTS, closed_error
 from agent_tui.model.errors import AgentBusy, AgentTuiError, ProtocolError, StreamLost, TimedOut
 from agent_tui.model.events import ToolStatusChanged
 from agent_tui.model.inert import inert_line
@@ -147,7 +147,7 @@ class AgentLink:
                 try:
                     frame = parse_frame(raw)
                 except ValueError as error:
-                    noted(self._hooks, PARSE_ERROR, not_json(error))
+                    report(self._hooks, PARSE_ERROR, not_json(error))
                     continue
                 await self._take(frame, len(raw))
             reason = self.farewell
@@ -164,14 +164,14 @@ class AgentLink:
             return self.farewell
         if is_restart(closed):
             self._on_restart()
-        return lost(closed, may_be_busy=self.request is None or not self.request.received)
+        return closed_error(closed, may_be_busy=self.request is None or not self.request.received)
 
     def _end(self, reason: AgentTuiError | None) -> None:
         request, self.reason = self.request, reason
         self._finish()
         self.is_over.set()
         if reason is not None and reason is not self.farewell:
-            noted(self._hooks, CHAT_BUSY if isinstance(reason, AgentBusy) else CONNECTION_ERROR, reason)
+            report(self._hooks, CHAT_BUSY if isinstance(reason, AgentBusy) else CONNECTION_ERROR, reason)
         if request is not None:
             request.fail(reason or StreamLost("this connection was closed"))
         self._hooks.on_disconnect(reason)
@@ -213,7 +213,7 @@ class AgentLink:
         except TimeoutError as error:
             self._socket.transport.abort()  # half a message may be sent, and a close would wait for it
             late = TimedOut("the agent takes no message", f"{seconds:g} s passed", retryable=False)
-            raise noted(self._hooks, TIMEOUT, late) from error
+            raise report(self._hooks, TIMEOUT, late) from error
         except ConnectionClosed as error:
             await self.is_over.wait()
             raise self.reason or StreamLost("this connection was closed") from error
@@ -266,7 +266,7 @@ class AgentLink:
             await self.send(frame)
 
 
-def noted(hooks: SocketHooks, code: str, error: AgentTuiError) -> AgentTuiError:
+def report(hooks: SocketHooks, code: str, error: AgentTuiError) -> AgentTuiError:
     """Report a fault that was found here, and return it."""
     hooks.on_error(code, str(error))
     return error

@@ -15,11 +15,11 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from agent_tui.clients.agents.files import AgentFiles
-from agent_tui.clients.agents.link import AgentLink, SocketHooks, SocketTimes, is_restart, not_json, noted
+from agent_tui.clients.agents.link import AgentLink, SocketHooks, SocketTimes, is_restart, not_json, report
 from agent_tui.clients.announced import AnnouncedFrame, AnswerLeft
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.frame_queue import FrameQueue
-from agent_tui.clients.websocket import lost, open_socket
+from agent_tui.clients.websocket import closed_error, open_socket
 from agent_tui.model import events as ev
 from agent_tui.model.errors import (
     AgentBusy,
@@ -120,7 +120,7 @@ class AgentSocketClient:
             if self.is_connected:
                 return
             if self._is_closed:
-                raise noted(self._hooks, NOT_CONNECTED, ConnectFailed("this connection was closed"))
+                raise report(self._hooks, NOT_CONNECTED, ConnectFailed("this connection was closed"))
             if self._link is not None:
                 await self._link.is_over.wait()
             if (wait := self._not_before - self._clock.time()) > 0:
@@ -169,7 +169,7 @@ class AgentSocketClient:
                     continue
                 events = decoder.decode(frame)
                 if frame.type == SEND_FILE and self._files is not None and (path := frame.text("path")):
-                    events.append(await saved(self._files, decoder.turn_id, path))
+                    events.append(await save_file(self._files, decoder.turn_id, path))
                 if frame.status is not None:  # it never was on the wire
                     yield AnnouncedFrame(frame.type, {}, events, frame.text("call_id"))
                 else:
@@ -201,7 +201,7 @@ class AgentSocketClient:
                 return await self._connect_to(others[0])
         except (ProtocolError, NotFound) as error:
             log.info("nor is the base address an agent socket: %s", type(error).__name__)
-        raise noted(self._hooks, CONNECTION_ERROR, missing)
+        raise report(self._hooks, CONNECTION_ERROR, missing)
 
     async def _connect_to(self, url: str) -> AgentLink:
         async with AsyncExitStack() as opened:
@@ -217,17 +217,17 @@ class AgentSocketClient:
                 socket = await opened.enter_async_context(opening)
             except Unauthorized as error:
                 if error.status != _FORBIDDEN:
-                    raise noted(self._hooks, CONNECTION_ERROR, error) from error
+                    raise report(self._hooks, CONNECTION_ERROR, error) from error
                 # How a close before the handshake arrives: protocols.md §4.
                 busy = AgentBusy("the chat is busy, or not allowed", error.title, status=_FORBIDDEN)
-                raise noted(self._hooks, CHAT_BUSY, busy) from error
+                raise report(self._hooks, CHAT_BUSY, busy) from error
             except NotFound:
                 raise
             except AgentTuiError as error:
                 if isinstance(error, AgentBusy):
                     busy = AgentBusy("the chat is busy", error.title, status=error.status)
-                    raise noted(self._hooks, CHAT_BUSY, busy) from error
-                raise noted(self._hooks, CONNECTION_ERROR, error) from error
+                    raise report(self._hooks, CHAT_BUSY, busy) from error
+                raise report(self._hooks, CONNECTION_ERROR, error) from error
             await self._status(socket)
             closing = opened.pop_all()
         return AgentLink(socket, closing, self._hooks, self._times, self._wait_before_connecting)
@@ -239,30 +239,30 @@ class AgentSocketClient:
                 frame = parse_frame(await socket.recv())
         except TimeoutError as error:
             late = ConnectFailed("the agent does not say that it is ready", f"no STATUS within {seconds:g} s")
-            raise noted(self._hooks, TIMEOUT, late) from error
+            raise report(self._hooks, TIMEOUT, late) from error
         except ConnectionClosed as error:
             raise self._unready(error) from error
         except ValueError as error:
-            raise noted(self._hooks, PARSE_ERROR, not_json(error)) from error
+            raise report(self._hooks, PARSE_ERROR, not_json(error)) from error
         if frame.type == ERROR:
             code, _ = error_parts(frame)
             kind = AgentBusy if code in _BUSY_CODES else ProtocolError
-            raise noted(self._hooks, code, kind("the agent refused the chat", inert_line(error_line(frame))))
+            raise report(self._hooks, code, kind("the agent refused the chat", inert_line(error_line(frame))))
         if frame.type != STATUS:
             said = inert_line(frame.type) or "a frame without a type"
-            raise noted(
+            raise report(
                 self._hooks, INVALID_STATUS, ProtocolError("the agent did not begin with STATUS", said)
             )
 
     def _unready(self, error: ConnectionClosed) -> AgentTuiError:
-        closed = lost(error)
+        closed = closed_error(error)
         if isinstance(closed, AgentBusy):
-            return noted(self._hooks, CHAT_BUSY, AgentBusy("the chat is busy", closed.detail))
+            return report(self._hooks, CHAT_BUSY, AgentBusy("the chat is busy", closed.detail))
         if is_restart(error):
             self._wait_before_connecting()
         is_retryable = isinstance(closed, StreamLost) and closed.retryable
         failed = ConnectFailed(closed.title, closed.detail, retryable=is_retryable)
-        return noted(self._hooks, CONNECTION_ERROR, failed)
+        return report(self._hooks, CONNECTION_ERROR, failed)
 
     def _wait_before_connecting(self) -> None:
         self._not_before = self._clock.time() + self._times.reconnect
@@ -320,10 +320,10 @@ class AgentSocketClient:
                 return await request.get()
         except TimeoutError as error:
             late = TimedOut("the answer stopped coming", f"{seconds:g} s without a frame", retryable=False)
-            raise noted(self._hooks, TIMEOUT, late) from error
+            raise report(self._hooks, TIMEOUT, late) from error
 
 
-async def saved(files: AgentFiles, turn_id: str, path: str) -> ev.TurnNoted:
+async def save_file(files: AgentFiles, turn_id: str, path: str) -> ev.TurnNoted:
     """Copy an offered file to the downloads, and return a note about it."""
     try:
         saved = await asyncio.to_thread(files.take, path)

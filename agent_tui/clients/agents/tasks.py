@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from agent_tui.clients.announced import AnnouncedFrame, AnswerLeft
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.http import Net
-from agent_tui.clients.websocket import lost, open_socket, socket_url
+from agent_tui.clients.websocket import closed_error, open_socket, socket_url
 from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
@@ -207,7 +207,7 @@ class AgentTasksClient:
                         yield AnnouncedFrame(data["type"], data, events)
             except ConnectionClosed as error:
                 left = AnswerLeft("the answer was given up")
-                raise (left if self._is_left else lost(error, may_be_busy=False)) from error
+                raise (left if self._is_left else closed_error(error, may_be_busy=False)) from error
             finally:
                 if not is_over and self.task_id:
                     self._later(self.cancel(task_id))
@@ -227,7 +227,7 @@ class AgentTasksClient:
             if self.session_id:
                 await socket.send(subscribe(self._session_id))
         except ConnectionClosed as error:
-            raise _NotTaken(lost(error), is_retryable=True) from error
+            raise _NotTaken(closed_error(error), is_retryable=True) from error
         except (TransportError, Refused) as error:
             is_lasting = isinstance(error, Unauthorized) or not getattr(error, "retryable", True)
             raise _NotTaken(error, is_retryable=not is_lasting) from error

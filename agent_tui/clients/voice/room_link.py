@@ -120,7 +120,7 @@ class RtcLink:
         try:
             await participant.publish_track(track, options)
         except Exception as error:  # whatever the native part raises
-            raise StreamLost("the microphone could not be published", shown(error)) from error
+            raise StreamLost("the microphone could not be published", error_text(error)) from error
         self.track, self.source = track, source
 
     async def leave(self) -> None:
@@ -183,7 +183,7 @@ class RtcLink:
         except rtc.RpcError as error:
             if error.code == UNSUPPORTED_METHOD:
                 raise NotOffered("the agent does not offer that", method) from error
-            raise StreamLost("the agent could not be reached", shown(error)) from error
+            raise StreamLost("the agent could not be reached", error_text(error)) from error
 
     async def _send_request(self, message: pb.AgentSessionMessage) -> None:
         await self._send(
@@ -202,7 +202,7 @@ class RtcLink:
         try:
             await sending
         except rtc.StreamError as error:
-            raise StreamLost("the voice room did not take it", shown(error)) from error
+            raise StreamLost("the voice room did not take it", error_text(error)) from error
 
     # --- what is measured ------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ async def read_message(reader: rtc.ByteStreamReader) -> bytes | None:
     return bytes(data)
 
 
-def shown(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return the text of a ``livekit.rtc`` error, without tokens."""
     return inert_line(wire.redact(str(error))) or type(error).__name__
 

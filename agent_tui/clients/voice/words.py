@@ -40,7 +40,7 @@ class WordStreams:
             self._read(reader, self._report_spoken(reader, segment, is_voiced=bool(track)))
         else:
             me = link.room.local_participant.identity
-            self._read(reader, self._heard(reader, segment, me if is_mine else identity))
+            self._read(reader, self._report_heard(reader, segment, me if is_mine else identity))
         return ()
 
     def _read(self, reader: rtc.TextStreamReader, work: Coroutine[Any, Any, None]) -> None:
@@ -72,7 +72,7 @@ class WordStreams:
         last = WordsSpoken(segment, rest, is_final=_is_final(reader), is_whole=is_whole, is_voiced=is_voiced)
         self._running.tell(last)
 
-    async def _heard(self, reader: rtc.TextStreamReader, segment: str, identity: str) -> None:
+    async def _report_heard(self, reader: rtc.TextStreamReader, segment: str, identity: str) -> None:
         """Report what a person is heard to say: each stream has the whole segment so far."""
         text = await _read(reader)
         if text is None:

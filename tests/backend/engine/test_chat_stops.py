@@ -326,7 +326,7 @@ async def test_a_deletion_that_was_broken_off_is_finished_at_the_next_start(tmp_
         await house.store.append(house.id, (), [ConversationSet({"desired": "deleted"})])
     async with open_chats(tmp_path / "a.db", speaks(["Words."]), new=False) as house:
         assert await house.store.read(reads.conversations, deleted=True) == []
-        assert await house.engine.listed(CHATS, archived=True) == []
+        assert await house.engine.list_all(CHATS, archived=True) == []
 
 
 async def test_an_answer_ends_when_the_budget_is_used_up_in_the_middle_of_it(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.answer.steps import StepLog
-from agent_tui.backend.engine.answer.tools import ToolCalls, Waiting, Workshop, offered
+from agent_tui.backend.engine.answer.tools import ToolCalls, Waiting, Workshop, tools_for_model
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import ChangeSet
@@ -54,7 +54,7 @@ async def test_a_server_that_is_missing_is_told_with_what_helps() -> None:
     async def tell(note: NotePiece) -> None:
         told.append(note.about)
 
-    assert await offered(box, None, lambda _: True, asyncio.Event(), Timing(), tell) == ()
+    assert await tools_for_model(box, None, lambda _: True, asyncio.Event(), Timing(), tell) == ()
     assert told == ["slow: it ended: run its command by hand"]
 
 

@@ -90,7 +90,7 @@ async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_pa
 async def test_what_is_out_of_bounds_is_refused(tmp_path: Path, wrong: Values) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
         await refusal(422, house.engine.create(CHATS, wrong))
-        assert len(await house.engine.listed(CHATS)) == 1
+        assert len(await house.engine.list_all(CHATS)) == 1
 
 
 async def test_edit_and_ask_again_keeps_the_old_branch(tmp_path: Path) -> None:
@@ -183,8 +183,8 @@ async def test_empty_questions_and_archived_chats_are_refused(tmp_path: Path) ->
         await refusal(422, house.begin("  \n"))
         await house.engine.change(CHATS, house.id, {"archived": True})
         await refusal(409, house.begin("Q"))
-        assert await house.engine.listed(CHATS) == []
-        assert len(await house.engine.listed(CHATS, archived=True)) == 1
+        assert await house.engine.list_all(CHATS) == []
+        assert len(await house.engine.list_all(CHATS, archived=True)) == 1
         with pytest.raises(NotFound):
             await house.engine.chats.ask("nothing", QuestionFields("Q"))
 
@@ -320,8 +320,8 @@ async def test_rooms_and_chats_do_not_see_each_other(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
         engine = house.engine
         room = await engine.create(ROOMS, {"task": "Talk"})
-        assert await engine.listed(ROOMS, archived=True) == [room]
-        assert [chat.id for chat in await engine.listed(CHATS, archived=True)] == [house.id]
+        assert await engine.list_all(ROOMS, archived=True) == [room]
+        assert [chat.id for chat in await engine.list_all(CHATS, archived=True)] == [house.id]
         for act in (engine.show, engine.pause, engine.delete):
             with pytest.raises(NotFound, match="There is no room"):
                 await act(ROOMS, house.id)
@@ -396,7 +396,7 @@ async def test_a_question_that_comes_with_the_end_of_an_answer_is_answered_whole
     await asking
     await many_reads(engine, chat.id)
     (await model.called(2)).finish()
-    await engine.chats.answered(chat.id)
+    await engine.chats.wait_for_answer(chat.id)
     messages = (await engine.messages(CHATS, chat.id, None, None)).messages
     assert [(one.text, one.interrupted) for one in messages[2:]] == [("Two?", ""), ("Aye.", "")]
     await engine.stop_all()

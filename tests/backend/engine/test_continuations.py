@@ -16,7 +16,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CutPiece, ModelRequest, ThinkingPiece, UsagePiece
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import NewEvent, TurnOpened, TurnRow
-from agent_tui.model.chains import joined
+from agent_tui.model.chains import join_chains
 from agent_tui.model.errors import ModelError, NotFound, Refused, StoreError
 from agent_tui.model.events import Message, RoomInfo, RoundStarted, Step
 from tests.backend.engine.chat_house import call, open_chats, speaks
@@ -130,7 +130,7 @@ async def test_an_agent_finishes_its_turn_with_what_is_new_under_a_new_id(tmp_pa
         rest = after[-1]
         assert (rest.text, rest.interrupted, rest.continues) == (" and more, to the end.", "", before[1].id)
         assert (starts(house, room)[-1]["continues"], starts(house, room)[-1]["attempt"]) == (before[1].id, 2)
-        heard = await house.store.read(reads.said, room.id)
+        heard = await house.store.read(reads.contributions, room.id)
         assert [(said.name, said.text) for said in heard if said.agent_id] == [
             ("Ada", "Ada says so and more, to the end."),
             ("Bob", "Bob says, in round 1."),
@@ -163,7 +163,7 @@ async def test_a_rest_that_is_cut_again_goes_on_from_there(tmp_path: Path) -> No
         await go_on(house, room)
         *_, second, third = await messages(house, room)
         assert (second.text, third.text, third.continues) == (", two", ", three.", second.id)
-        heard = await house.store.read(reads.said, room.id)
+        heard = await house.store.read(reads.contributions, room.id)
         assert [said.text for said in heard if said.name == "Ada"] == ["One, two, three."]
         await check_room(house, room.id)
 
@@ -179,9 +179,9 @@ async def test_a_rest_that_fails_leaves_what_was_said_and_can_be_asked_for_again
     async with talked(tmp_path, fails) as (house, model, room):
         first = (await messages(house, room))[1]
         await go_on(house, room)  # fails without a word
-        assert [said.text for said in await house.store.read(reads.said, room.id) if said.name == "Ada"] == [
-            "Ada says so"
-        ]
+        assert [
+            said.text for said in await house.store.read(reads.contributions, room.id) if said.name == "Ada"
+        ] == ["Ada says so"]
         await go_on(house, room)  # fails after a word
         await go_on(house, room)
         *_, second, third = await messages(house, room)
@@ -252,7 +252,10 @@ async def test_a_retry_says_the_whole_turn_anew(tmp_path: Path) -> None:
         said = await messages(house, room)
         assert [message.superseded for message in said[1:]] == [True, True, False]
         assert said[-1].continues == ""
-        assert [one.text for one in await house.store.read(reads.said, room.id)] == ["Talk", "Ada says so"]
+        assert [one.text for one in await house.store.read(reads.contributions, room.id)] == [
+            "Talk",
+            "Ada says so",
+        ]
         await check_room(house, room.id)
 
 
@@ -276,7 +279,7 @@ async def test_what_a_turn_did_with_tools_is_known_to_its_rest(tmp_path: Path) -
         cut, rest = (await messages(house, room))[1:]
         assert cut.text == "Let me look.\n\nThe file"
         assert (rest.text, [step.id for step in rest.steps]) == (" is here.", [])
-        heard = await house.store.read(reads.said, room.id)
+        heard = await house.store.read(reads.contributions, room.id)
         assert heard[-1].text == "Let me look.\n\nThe file is here."
         await check_room(house, room.id)
 
@@ -367,7 +370,7 @@ async def test_an_answer_of_a_chat_is_finished_under_a_new_id(tmp_path: Path) ->
             ("assistant", "This is the first part and the second."),
             ("user", "And?"),
         ]
-        assert [message.text for message in joined(await house.messages())][:2] == [
+        assert [message.text for message in join_chains(await house.messages())][:2] == [
             "Well?",
             "This is the first part and the second.",
         ]
@@ -415,7 +418,7 @@ async def test_a_rest_that_a_dead_process_left_open_can_be_continued(tmp_path: P
         cut = await house.last()
         assert (cut.text, cut.interrupted, cut.continues) == (" more of it", "crash", first)
         await house.ask("", continues=cut.id)
-        assert joined(await house.messages())[-1].text == "Begun more of it, all"
+        assert join_chains(await house.messages())[-1].text == "Begun more of it, all"
 
 
 FIVE = "words-one words-two words-three words-four words-five"
@@ -445,7 +448,7 @@ async def test_four_pauses_leave_one_message_and_each_attempt_holds_only_what_is
         parts = [message for message in await messages(house, room) if message.role == "assistant"]
         assert [part.text for part in parts] == [f"{word} " for word in FIVE.split()]
         assert [part.continues for part in parts] == ["", *(part.id for part in parts[:-1])]
-        (whole,) = joined(parts)
+        (whole,) = join_chains(parts)
         assert (whole.text, whole.interrupted) == (f"{FIVE} ", "")
         # What people said while the room stood still is known, and stands before its own words.
         assert told(model, 2) == [

@@ -55,7 +55,7 @@ CONFIG = Config(Path("config.toml"), tools=ALLOWED)
 
 async def changes(house: ChatHouse) -> list[ChangedFile]:
     """Return what was changed, newest first."""
-    return await house.engine.files.listed(CHATS, house.id)
+    return await house.engine.files.list_changes(CHATS, house.id)
 
 
 async def undo(house: ChatHouse, change: ChangedFile) -> None:
@@ -188,7 +188,7 @@ async def test_a_room_lists_and_undoes_changes_as_well(tmp_path: Path, folder: P
         room = await house.engine.create(ROOMS, {**new, "enabled_tools": TOOLS})
         await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
-        (change,) = await house.engine.files.listed(ROOMS, room.id)
+        (change,) = await house.engine.files.list_changes(ROOMS, room.id)
         await house.engine.files.undo(ROOMS, room.id, change.message_id, change.step_id)
         assert (folder / "a.txt").read_bytes() == b"one\r\ntwo\r\n"
         said = (await house.engine.messages(ROOMS, room.id, None, None)).messages

@@ -156,7 +156,7 @@ async def test_a_deletion_that_a_crash_interrupted_is_finished(tmp_path: Path) -
         await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         await house.store.append(room.id, (), [ConversationSet({"desired": "deleted"})])
-        assert await house.engine.listed(ROOMS) == []
+        assert await house.engine.list_all(ROOMS) == []
         with pytest.raises(NotFound):
             await house.engine.rooms.run(room.id)
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
@@ -174,7 +174,7 @@ async def test_a_clock_that_jumps_back_changes_no_order(tmp_path: Path) -> None:
     timing = Timing(now=backwards)
     async with open_house(tmp_path / "rooms.db", free_models(), timing=timing) as house:
         rooms = [await house.engine.create(ROOMS, new_room("sequential")) for _ in range(3)]
-        assert [room.id for room in await house.engine.listed(ROOMS)] == [room.id for room in rooms]
+        assert [room.id for room in await house.engine.list_all(ROOMS)] == [room.id for room in rooms]
         await house.engine.rooms.run(rooms[0].id)
         await house.log.ended(rooms[0].id)
         await check_room(house, rooms[0].id)

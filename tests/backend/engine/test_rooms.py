@@ -29,7 +29,7 @@ async def test_a_room_gets_a_name_from_its_task_and_the_default_models(tmp_path:
         assert [agent.turn_order for agent in room.agents] == [0, 1, 2]
         assert room.created_at.endswith("+00:00")
         assert await house.engine.show(ROOMS, room.id) == room
-        assert await house.engine.listed(ROOMS) == [room]
+        assert await house.engine.list_all(ROOMS) == [room]
 
 
 async def test_a_folder_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_a_room_out_of_bounds_is_refused_with_a_clear_title(
         with pytest.raises(Refused) as refused:
             await house.engine.create(ROOMS, new)
         assert (refused.value.title, refused.value.status) == (title, 422)
-        assert await house.engine.listed(ROOMS) == []
+        assert await house.engine.list_all(ROOMS) == []
 
 
 async def test_the_largest_room_allowed_is_allowed(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ async def test_what_no_database_holds_is_replaced_in_whatever_a_caller_says(tmp_
 async def test_rooms_are_listed_in_the_order_they_were_made(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         made = [await house.engine.create(ROOMS, {"task": f"Talk {number}"}) for number in range(5)]
-        assert await house.engine.listed(ROOMS) == made
+        assert await house.engine.list_all(ROOMS) == made
 
 
 async def test_a_room_can_be_changed_before_and_after_it_was_started(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ async def test_deleting_a_room_that_runs_stops_it_and_ends_its_readers(tmp_path:
         assert house.engine.running() == house.hub.readers() == 0
         with pytest.raises(NotFound):
             await house.engine.show(ROOMS, room.id)
-        assert [left.id for left in await house.engine.listed(ROOMS)] == [other.id]
+        assert [left.id for left in await house.engine.list_all(ROOMS)] == [other.id]
         assert [batch async for batch in house.hub.read(room.id, 0)] == []
 
 

@@ -226,7 +226,7 @@ async def voice_session(
             calls = len(model.calls)
             await engine.chats.ask(session.id, said)
             (await model.called(calls + 1)).finish()
-            await engine.chats.answered(session.id)
+            await engine.chats.wait_for_answer(session.id)
 
     yield say
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_tui.backend.models.demo.asked import asks_for_tools, is_hello, wishes_in
 from agent_tui.backend.models.demo.scripts import read
-from agent_tui.backend.tools.arithmetic import evaluate, written
+from agent_tui.backend.tools.arithmetic import evaluate, number_text
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from agent_tui.backend.tools.arithmetic import evaluate, written
 def test_a_sum_in_words_is_one_that_the_calculator_takes(question: str, result: str) -> None:
     (wish,) = wishes_in(question)
     assert wish.tool == "calculator"
-    assert written(evaluate(wish.arguments["expression"])) == result
+    assert number_text(evaluate(wish.arguments["expression"])) == result
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def thoughts(said: list[Piece]) -> str:
     return "".join(piece.text for piece in said if isinstance(piece, ThinkingPiece))
 
 
-async def failed(answer: Answer) -> tuple[list[Piece], ModelError]:
+async def failed_output(answer: Answer) -> tuple[list[Piece], ModelError]:
     """Return (what came, the error) of an answer that fails."""
     said: list[Piece] = []
 
@@ -80,15 +80,15 @@ async def test_an_empty_block_leaves_nothing() -> None:
 
 @pytest.mark.parametrize("end", ["", "</th"])
 async def test_a_block_that_is_never_closed_is_thoughts_and_no_answer(end: str) -> None:
-    said, error = await failed(says("<think>Hm", end))
+    said, error = await failed_output(says("<think>Hm", end))
     assert (thoughts(said), text(said)) == (f"Hm{end}", "")
     assert error.title == "the model said nothing"
-    said, error = await failed(says("<think>Hm", finish="length"))
+    said, error = await failed_output(says("<think>Hm", finish="length"))
     assert "used all its tokens before the first word" in error.detail
 
 
 async def test_a_connection_that_breaks_in_a_tag_loses_nothing() -> None:
-    said, error = await failed(raw(chunk(content="<think>Hm </thi"), b"data: {\n\n"))
+    said, error = await failed_output(raw(chunk(content="<think>Hm </thi"), b"data: {\n\n"))
     assert thoughts(said) == "Hm </thi"
     assert error.title == "the answer broke off"
 

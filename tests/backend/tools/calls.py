@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.tools.calling import failed, parsed, run_tool
+from agent_tui.backend.tools.calling import failed_output, parse_in_thread, run_tool
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 
 
@@ -19,9 +19,9 @@ async def called(tool: Tool, workspace: Path | None = None, **arguments: Any) ->
 async def run_text(tool: Tool, text: str, place: ToolPlace) -> ToolOutput:
     """Return what a call brings whose arguments a model wrote so."""
     try:
-        arguments = await parsed(tool.spec, text)
+        arguments = await parse_in_thread(tool.spec, text)
     except ToolError as error:
-        return failed(str(error))
+        return failed_output(str(error))
     return await run_tool(tool, arguments, place)
 
 

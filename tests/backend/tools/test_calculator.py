@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.tools.arithmetic import MAX_CHARACTERS, WrongSum, evaluate, written
+from agent_tui.backend.tools.arithmetic import MAX_CHARACTERS, WrongSum, evaluate, number_text
 from agent_tui.backend.tools.simple import Calculator
 from tests.backend.tools.calls import called, refused
 
@@ -58,7 +58,7 @@ from tests.backend.tools.calls import called, refused
     ],
 )
 def test_sums_are_right(text: str, result: str) -> None:
-    assert written(evaluate(text)) == result
+    assert number_text(evaluate(text)) == result
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def joined(parts: st.SearchStrategy[tuple[str, Fraction]]) -> st.SearchStrategy[
 def test_any_sum_of_the_four_kinds_is_exact(sum_: tuple[str, Fraction]) -> None:
     text, value = sum_
     assert evaluate(text) == value
-    assert evaluate(written(value)) == value
+    assert evaluate(number_text(value)) == value
 
 
 @given(text=st.text("0123456789.+-*/%^()!, e_pisqrtlogmaxfc√", max_size=60) | st.text(max_size=40))
@@ -133,7 +133,7 @@ def test_any_text_has_a_value_or_a_reason(text: str) -> None:
     with suppress(WrongSum):
         value = evaluate(text)
         assert isinstance(value, Fraction) or math.isfinite(value)
-        assert written(value)
+        assert number_text(value)
 
 
 async def test_the_tool_says_whether_a_result_is_exact() -> None:

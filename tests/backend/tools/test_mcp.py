@@ -24,7 +24,7 @@ from agent_tui.backend.tools.calling import run_tool
 from agent_tui.backend.tools.mcp.listing import with_valid_tools
 from agent_tui.backend.tools.mcp.results import MAX_IMAGES
 from agent_tui.backend.tools.mcp.server import MAX_LISTED, McpServer
-from agent_tui.backend.tools.mcp.tools import McpTool, how_many, offered
+from agent_tui.backend.tools.mcp.tools import McpTool, how_many, tools_of_server
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config.file import Config
@@ -50,7 +50,7 @@ async def running(
     server = McpServer(one or config(), **times)
     try:
         await server.start()
-        yield server, {tool.spec.name.removeprefix("fake__"): tool for tool in offered(server)}
+        yield server, {tool.spec.name.removeprefix("fake__"): tool for tool in tools_of_server(server)}
     finally:
         await server.aclose()
 
@@ -218,7 +218,7 @@ async def test_a_server_that_cannot_be_started_says_why_and_offers_nothing(one: 
     assert why in str(error.value)
     with pytest.raises(ToolError, match="does not run"):
         await server.start()
-    assert offered(server) == ()
+    assert tools_of_server(server) == ()
     await server.aclose()
     with pytest.raises(ToolError, match="is closed"):
         await server.start()
@@ -288,12 +288,12 @@ async def test_of_a_list_of_tools_no_more_are_looked_at_than_are_kept() -> None:
 async def test_tools_that_a_server_learns_later_are_offered_then() -> None:
     box = Toolbox(lambda: Config(Path("/nowhere/config.toml"), mcp={"fake": config("grows")}))
     try:
-        assert "fake__learned-0" not in {one.spec.name for one in await box.listed()}
+        assert "fake__learned-0" not in {one.spec.name for one in await box.list_tools()}
         tool = box.tool("fake__grow")
         assert tool is not None
         assert (await called(tool)).content == "grown"
         async with asyncio.timeout(30):
-            while "fake__learned-0" not in {one.spec.name for one in await box.listed()}:
+            while "fake__learned-0" not in {one.spec.name for one in await box.list_tools()}:
                 assert (await called(tool)).content == "grown"  # a round trip
     finally:
         await box.aclose()

@@ -25,7 +25,7 @@ ASKING = ("write_file", "patch_file", "fetch_url", "run_command")
 
 async def test_the_tools_are_there_and_those_that_change_or_reach_something_ask() -> None:
     box = Toolbox(lambda: NOWHERE)
-    listed = await box.listed()
+    listed = await box.list_tools()
     assert {one.spec.name: one.permission for one in listed} == (
         dict.fromkeys(READING, "read") | dict.fromkeys(ASKING, "ask")
     )
@@ -44,14 +44,14 @@ async def test_a_server_that_cannot_be_started_takes_nothing_from_the_others() -
     broken = McpConfig("broken", "/no/such/program")
     box = Toolbox(lambda: Config(NOWHERE.path, mcp={"broken": broken, "fake": config(read_only=("look",))}))
     try:
-        listed = {one.spec.name: one for one in await box.listed()}
+        listed = {one.spec.name: one for one in await box.list_tools()}
         assert (listed["fake__look"].permission, listed["fake__look"].source) == ("read", "fake")
         assert listed["fake__add"].permission == "ask"
         assert not [name for name in listed if name.startswith("broken")]
         tool = box.tool("fake__look")
         assert tool is not None
         assert (await called(tool)).content == "looked"
-        assert await box.listed() == tuple(listed.values())
+        assert await box.list_tools() == tuple(listed.values())
     finally:
         await box.aclose()
 
@@ -60,19 +60,19 @@ async def test_the_tools_are_those_that_the_file_names_now() -> None:
     said = Config(NOWHERE.path, mcp={"fake": config(), "other": replace(config(), name="other")})
     box = Toolbox(lambda: said)
     try:
-        names = {one.spec.name for one in await box.listed()}
+        names = {one.spec.name for one in await box.list_tools()}
         assert {"fake__look", "other__look"} <= names
         gone, kept = box.tool("fake__look"), box.tool("other__look")
         assert gone is not None
         allow = ToolsConfig(allow=("run_command(make)",))
         said = replace(said, tools=allow, mcp={"other": replace(config(), name="other")})
-        assert {one.spec.name for one in await box.listed()} == {
+        assert {one.spec.name for one in await box.list_tools()} == {
             name for name in names if not name.startswith("fake")
         }
         assert (box.allow, box.tool("fake__look"), box.tool("other__look")) == (allow.allow, None, kept)
         assert "is closed" in await refused(gone)
         said = replace(said, mcp={"other": replace(config(read_only=("look",)), name="other")})
-        assert {one.spec.name: one.permission for one in await box.listed()}["other__look"] == "read"
+        assert {one.spec.name: one.permission for one in await box.list_tools()}["other__look"] == "read"
     finally:
         await box.aclose()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tui.backend.voice.agent import said
+from agent_tui.backend.voice.agent import state_in
 from agent_tui.backend.voice.server import free_ports, is_old, server_config
 
 
@@ -40,7 +40,7 @@ def test_free_ports_are_different_each_time() -> None:
     ],
 )
 def test_a_line_of_the_agent_is_a_state_or_nothing(line: str, state: str, detail: str) -> None:
-    assert said(line) == (state, detail)
+    assert state_in(line) == (state, detail)
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ async def test_a_server_that_does_not_start_is_explained_by_its_last_lines_witho
         assert answer.json["detail"].count("could not parse config: secret ********") == 3
         about = await backend.about()
         assert (about["server"]["state"], about["rooms"]) == ("failed", [])
-        assert await backend.engine.listed(CHATS) == []
+        assert await backend.engine.list_all(CHATS) == []
         assert (await backend.ask(room_name="den")).json["code"] == "voice.server_failed"  # tried again
 
 
@@ -343,7 +343,7 @@ async def test_a_room_that_everybody_has_left_is_over_and_so_is_the_server(
         await until(lambda: backend.rooms.rooms == 0)
         await until(lambda: not Path(f"/proc/{told['pid']}").exists())
         await backend.until_server("stopped")
-        assert await backend.engine.listed(CHATS) == []  # nobody has said anything
+        assert await backend.engine.list_all(CHATS) == []  # nobody has said anything
         again = await backend.join("den")
         assert again["conversation_id"] != joined["conversation_id"]
 

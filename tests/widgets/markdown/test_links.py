@@ -11,7 +11,7 @@ from tests.widgets.drawing import drawn, shown
 from widgets.ink import LINK, LINK_SHIFT, MARK, URL
 from widgets.markdown.blocks import Block
 from widgets.markdown.links import MAX_AUTHORITY, SHOWN_CELLS, safe_target
-from widgets.markdown.links import shown as shown_target
+from widgets.markdown.links import url_shown as shown_target
 from widgets.markdown.rows import lay_out
 from widgets.markdown.splitter import Splitter
 

@@ -37,7 +37,9 @@ SHORT_ID_CHARACTERS = 8
 NOTICE_SECONDS = 0.7  # before it is said what the command is waiting for
 
 
-def asked(source: Source, opened: Opened[Client], question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+def ask_server(
+    source: Source, opened: Opened[Client], question: Callable[[Client], Awaitable[Answer]]
+) -> Answer:
     """Return the server's answer; waits for the embedded backend first."""
     server = reach(source, output.notice)
 
@@ -58,14 +60,14 @@ class CommandKind(Generic[Shows, Item]):
     described: Callable[[Item], str]
     fields: Callable[[Item], object]  # for JSON
 
-    def called(self, item: Item) -> str:
+    def title_of(self, item: Item) -> str:
         """Return the id and the name of a room or conversation."""
         id_, name = inert_line(item.id), inert_line(self.name(item), MAX_NAME_CHARACTERS)
         return f"{id_} ({name})" if name else id_
 
     def ask(self, source: Source, question: Callable[[Shows], Awaitable[Answer]]) -> Answer:
         """Return the server's answer to ``question(client)``."""
-        return asked(source, self.opened, question)
+        return ask_server(source, self.opened, question)
 
     def of_one(self, source: Source, wanted: str, act: Callable[[Shows, str], Awaitable[Answer]]) -> Answer:
         """Return the server's answer to ``act(client, id)`` about the ``wanted`` room or conversation."""
@@ -88,11 +90,13 @@ class CommandKind(Generic[Shows, Item]):
             raise ConfigError("deleting needs --yes where nobody can be asked")
         item: Item = self.of_one(source, wanted, lambda client, id_: client.as_known(id_))
         # Outside of the event loop, where ctrl+c would not end the question.
-        if not yes and not output.agrees(localised(f"delete {self.called(item)} and everything said in it?")):
+        if not yes and not output.agrees(
+            localised(f"delete {self.title_of(item)} and everything said in it?")
+        ):
             output.notice(localised("kept"))
             return
         self.ask(source, lambda client: client.delete(item.id))
-        print_one(f"deleted {self.called(item)}", self.fields(item), output_format)
+        print_one(f"deleted {self.title_of(item)}", self.fields(item), output_format)
 
 
 async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None:
@@ -185,7 +189,7 @@ def print_one(text: str, value: object, output_format: OutputFormat) -> None:
         output.say(localised(text))
 
 
-def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> None:
+def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> None:
     """Print a table, its second column cut to the terminal; without rows stderr says ``nothing``."""
     if found := list(rows):
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -90,7 +90,9 @@ def keys(output_format: OutputFormat) -> None:
         ]
         output.write_json({"keys": fields})
         return
-    rows = [(one.id, keymap.shown(one.id) or NO_KEY, translated(KEY, one.description)) for one in catalogue()]
+    rows = [
+        (one.id, keymap.keys_of(one.id) or NO_KEY, translated(KEY, one.description)) for one in catalogue()
+    ]
     output.write(output.table(rows) + "\n")
     for problem in keymap.problems:
         output.notice(localised(problem))

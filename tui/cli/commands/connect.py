@@ -19,7 +19,7 @@ from tui.cli import output
 from tui.cli.commands.asking import check_tools
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.commands.pick import find_conversation, find_room
-from tui.live.texts import unpriced
+from tui.live.texts import unpriced_text
 from tui.request import Server
 from tui.screens.localised import localised
 
@@ -49,7 +49,7 @@ async def chat_client(server: Server) -> AsyncGenerator[ChatClient, None]:
 async def conversation_id(client: ChatClient, wanted: str) -> str:
     """Return the id of the wanted chat, also of an archived one, as ``room_id``."""
     try:
-        conversations: Sequence[ConversationInfo] = await client.listed(archived=True)
+        conversations: Sequence[ConversationInfo] = await client.list_all(archived=True)
     except (NotFound, NotOffered):
         return wanted
     return find_conversation(conversations, wanted)
@@ -58,7 +58,7 @@ async def conversation_id(client: ChatClient, wanted: str) -> str:
 async def room_id(client: RoomsClient, wanted: str) -> str:
     """Return the id of the wanted room; on a server without a list, ``wanted`` is the id."""
     try:
-        rooms: Sequence[RoomInfo] = await client.listed()
+        rooms: Sequence[RoomInfo] = await client.list_all()
     except (NotFound, NotOffered):
         return wanted
     return find_room(rooms, wanted)
@@ -84,7 +84,7 @@ def tell_demo(speakers: Iterable[AgentInfo | ConversationInfo], *, embedded: boo
 
 def tell_unpriced(room: RoomInfo) -> None:
     """Say on stderr that the room's budget in dollars does not limit some of its models."""
-    if text := unpriced(room):
+    if text := unpriced_text(room):
         output.notice(text)
 
 

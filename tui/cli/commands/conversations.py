@@ -34,13 +34,13 @@ def list_conversations(source: Source, archived: bool, output_format: OutputForm
     """Print the conversations in the order of the screen; as JSON the body of ``GET /api/conversations``."""
     if output_format == "json":
         which = {"archived": "1"} if archived else None
-        output.write_json(CONVERSATIONS.ask(source, lambda client: client.listed_raw(which)))
+        output.write_json(CONVERSATIONS.ask(source, lambda client: client.list_raw(which)))
         return
-    everything = CONVERSATIONS.ask(source, lambda client: client.listed(archived=True))
+    everything = CONVERSATIONS.ask(source, lambda client: client.list_all(archived=True))
     short = _short(everything)
     wanted = [conversation for conversation in everything if archived or not conversation.archived]
     rows = [_row(conversation, short) for conversation in sorted(wanted, key=by_activity)]
-    asking.listed(HEAD, rows, NO_CONVERSATIONS)
+    asking.print_table(HEAD, rows, NO_CONVERSATIONS)
 
 
 def search(source: Source, wanted: str, limit: int, output_format: OutputFormat) -> None:
@@ -56,7 +56,7 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
     hits, short = CONVERSATIONS.ask(source, find)
     if any(hit.kind == "room" for hit in hits):
         with suppress(AgentTuiError):  # not every server of chats lists rooms
-            rooms = asking.asked(source, connect.rooms_client, lambda client: client.listed())
+            rooms = asking.ask_server(source, connect.rooms_client, lambda client: client.list_all())
             short = {**short, **asking.short_ids([(room.id, room.name) for room in rooms])}
     if hits:
         output.say("\n\n".join(_hit_text(hit, short) for hit in hits))
@@ -67,12 +67,14 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
 def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> None:
     """Give a conversation another title."""
     renamed = CONVERSATIONS.of_one(source, wanted, lambda client, id_: client.change(id_, title=title))
-    asking.print_one(f"renamed {CONVERSATIONS.called(renamed)}", conversation_fields(renamed), output_format)
+    asking.print_one(
+        f"renamed {CONVERSATIONS.title_of(renamed)}", conversation_fields(renamed), output_format
+    )
 
 
 async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
     """Return the short id of every conversation, by its whole id."""
-    return _short(await client.listed(archived=True))
+    return _short(await client.list_all(archived=True))
 
 
 # --- how conversations read --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from agent_tui.model.errors import AgentTuiError, TransportError
 from agent_tui.model.inert import inert_line
 from tui.cli import exits, output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import asked
+from tui.cli.commands.asking import ask_server
 from tui.cli.output import OutputFormat
 from tui.request import Server, Source
 from tui.screens.localised import localised
@@ -43,7 +43,7 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
     async def ask(client: RoomsClient) -> list[dict[str, object]]:
         return await asyncio.gather(*(_ask_provider(client, one) for one in await client.backend.providers()))
 
-    answers = asked(source, connect.rooms_client, ask)
+    answers = ask_server(source, connect.rooms_client, ask)
     if output_format == "json":
         output.write_json({"providers": answers, "found": [_fields(one) for one in found]})
     else:
@@ -69,7 +69,7 @@ def found_here() -> list[FoundModels]:
     return asyncio.run(find(config_path()))
 
 
-def named(found: Sequence[FoundModels]) -> str:
+def found_names(found: Sequence[FoundModels]) -> str:
     """Return what was found on one line; for a key only the name of its variable."""
     return ", ".join(f"{one.preset.label} ({_about(one)})" for one in found)
 

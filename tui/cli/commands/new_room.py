@@ -86,7 +86,7 @@ def is_room_file(argument: str) -> bool:
     return argument.endswith(SUFFIX) and file_exists(Path(argument))
 
 
-def described(options: RoomOptions) -> NewRoom:
+def room_of_options(options: RoomOptions) -> NewRoom:
     """Return the room that the options, and with lower priority a file, describe; raises ``ConfigError``."""
     file = RoomFile(Path())
     if options.from_file is not None:

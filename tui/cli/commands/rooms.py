@@ -14,10 +14,10 @@ from tui.cli.commands import asking, connect
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.output import OutputFormat
 from tui.lists.order import ago, by_activity
-from tui.live.texts import model_name, unpriced
+from tui.live.texts import model_name, unpriced_text
 from tui.request import Server, Source
 from tui.screens.localised import localised
-from tui.screens.words import count, said, say
+from tui.screens.words import count, say, text_if_any
 
 HEAD = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
 NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui rooms shows a demo'
@@ -26,11 +26,11 @@ NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui 
 def list_rooms(source: Source, output_format: OutputFormat) -> None:
     """Print the rooms in the order of the screen; as JSON the body of ``GET /api/rooms``."""
     if output_format == "json":
-        output.write_json(ROOMS.ask(source, lambda client: client.listed_raw()))
+        output.write_json(ROOMS.ask(source, lambda client: client.list_raw()))
     else:
-        rooms = ROOMS.ask(source, lambda client: client.listed())
+        rooms = ROOMS.ask(source, lambda client: client.list_all())
         short = asking.short_ids([(room.id, room.name) for room in rooms])
-        asking.listed(HEAD, [_row(room, short) for room in sorted(rooms, key=by_activity)], NO_ROOMS)
+        asking.print_table(HEAD, [_row(room, short) for room in sorted(rooms, key=by_activity)], NO_ROOMS)
 
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> None:
@@ -57,7 +57,7 @@ def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> Non
 
 
 def _tell_status(room: RoomInfo, status: str, output_format: OutputFormat) -> None:
-    asking.print_one(f"{ROOMS.called(room)}: {inert_line(status)}", room_fields(room), output_format)
+    asking.print_one(f"{ROOMS.title_of(room)}: {inert_line(status)}", room_fields(room), output_format)
 
 
 def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
@@ -73,10 +73,10 @@ def _facts(room: RoomInfo) -> str:
         ("name", room.name),
         ("task", room.task),
         ("status", asking.standing(room, asking.status_of(room))),
-        ("mode", said(f"export.is.{room.execution_mode}") or room.execution_mode),
+        ("mode", text_if_any(f"export.is.{room.execution_mode}") or room.execution_mode),
         ("round", say("export.round.of", round=room.current_round, most=room.max_rounds)),
         ("used", asking.spent(room.tokens, room.cost)),
-        ("budget", " · ".join(filter(None, (asking.budget(room), unpriced(room))))),
+        ("budget", " · ".join(filter(None, (asking.budget(room), unpriced_text(room))))),
         ("events", count(room.last_event_id)),
         ("created", ago(room.created_at)),
         ("changed", ago(room.updated_at)),

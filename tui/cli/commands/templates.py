@@ -10,7 +10,7 @@ from agent_tui.config import agent_templates
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui.cli import output
-from tui.cli.commands.asking import listed
+from tui.cli.commands.asking import print_table
 from tui.cli.output import OutputFormat
 from tui.language import short_language
 from tui.screens.localised import localised
@@ -35,7 +35,7 @@ def templates(keep: str | None, output_format: OutputFormat) -> None:
     if output_format == "json":
         output.write_json({"templates": [_fields(template) for template in found]})
     else:
-        listed(HEAD, map(_row, found), NO_TEMPLATES)
+        print_table(HEAD, map(_row, found), NO_TEMPLATES)
 
 
 def _row(template: agent_templates.Template) -> tuple[str, str, str]:

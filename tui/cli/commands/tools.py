@@ -13,7 +13,7 @@ from agent_tui.model.errors import ConfigError, NotFound
 from agent_tui.model.inert import inert_line, visible_line
 from tui.cli import output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import asked, listed, print_one, server_line, short_ids
+from tui.cli.commands.asking import ask_server, print_one, print_table, server_line, short_ids
 from tui.cli.commands.conversations import ids_of_conversations
 from tui.cli.output import OutputFormat
 from tui.lists.order import ago
@@ -31,7 +31,7 @@ def list_tools(source: Source, output_format: OutputFormat) -> None:
     """Print the tools that agents may use here, and on stderr problems of MCP servers; as JSON ``{"tools":
     […], "servers": […]}`` with their parameters.
     """
-    tools, servers = asked(source, connect.chat_client, lambda client: client.backend.tools())
+    tools, servers = ask_server(source, connect.chat_client, lambda client: client.backend.tools())
     if output_format == "json":
         output.write_json(
             {"tools": [asdict(tool) for tool in tools], "servers": [asdict(server) for server in servers]}
@@ -40,7 +40,7 @@ def list_tools(source: Source, output_format: OutputFormat) -> None:
     for server in servers:
         if server.problem:
             output.notice(server_line(server))
-    listed(("TOOL", "PERMISSION", "FROM", "WHAT IT DOES"), map(_tool_row, tools), NO_TOOLS)
+    print_table(("TOOL", "PERMISSION", "FROM", "WHAT IT DOES"), map(_tool_row, tools), NO_TOOLS)
 
 
 def list_rules(source: Source, output_format: OutputFormat) -> None:
@@ -52,13 +52,13 @@ def list_rules(source: Source, output_format: OutputFormat) -> None:
         has_places = is_text and any(rule.conversation_id for rule in rules)
         return rules, await ids_of_conversations(client) if has_places else {}
 
-    rules, places = asked(source, connect.chat_client, look)
+    rules, places = ask_server(source, connect.chat_client, look)
     if not is_text:
         output.write_json({"rules": [asdict(rule) for rule in rules]})
         return
     short = short_ids([(rule.id, rule.pattern) for rule in rules])
     rows = [(short[rule.id], *_rule_cells(rule, places)) for rule in rules]
-    listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), rows, NO_RULES)
+    print_table(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), rows, NO_RULES)
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> None:
@@ -69,7 +69,7 @@ def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> Non
         await client.backend.drop_rule(rule.id)
         return rule
 
-    rule = asked(source, connect.chat_client, forget)
+    rule = ask_server(source, connect.chat_client, forget)
     print_one(f"asks again: {_rule_text(rule)}", asdict(rule), output_format)
 
 

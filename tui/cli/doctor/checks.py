@@ -115,7 +115,7 @@ def lines(check: Check) -> list[str]:
     return [found, f"{'':<10}→ {localised(check.fix)}"] if check.fix else [found]
 
 
-def answered(
+def run_program(
     command: Sequence[str], seconds: float, environ: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Return what a program answers; raises ``OSError``, ``TimeoutExpired``."""
@@ -124,6 +124,6 @@ def answered(
     )
 
 
-def said(error: object) -> str:
+def error_line(error: object) -> str:
     """Return an error in one line; ``Net`` has removed passwords from its addresses."""
     return inert_line(str(error), MAX_ERROR_CHARACTERS)

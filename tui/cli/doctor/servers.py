@@ -32,8 +32,8 @@ from agent_tui.model.errors import (
 )
 from agent_tui.model.inert import inert_line
 from tui import runtime
-from tui.cli.commands.models import ACCEPT, ACCEPT_FIRST, found_here, named, why_failed
-from tui.cli.doctor.checks import Check, Surroundings, said
+from tui.cli.commands.models import ACCEPT, ACCEPT_FIRST, found_here, found_names, why_failed
+from tui.cli.doctor.checks import Check, Surroundings, error_line
 from tui.found import FoundModels
 from tui.screens.words import list_of, say_count
 
@@ -97,7 +97,7 @@ def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) 
     try:
         models = asyncio.run(_models(endpoint, provider.name))
     except AgentTuiError as error:
-        return check("failed", said(why_failed(error)), _provider_fix(provider, error))
+        return check("failed", error_line(why_failed(error)), _provider_fix(provider, error))
     if provider.model and models and provider.model not in models:
         there = ", ".join(inert_line(model, MAX_NAME_CHARACTERS) for model in models[:MAX_MODELS_NAMED])
         detail = f'it has no model "{inert_line(provider.model, MAX_NAME_CHARACTERS)}"'
@@ -112,9 +112,9 @@ def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
     if not found:
         return check("ok", "none that are not set up")
     names = list_of(one.text for one in found)
-    detail = f"{named(found)}: not used until you accept"
+    detail = f"{found_names(found)}: not used until you accept"
     fix = ACCEPT if has_providers else ACCEPT_FIRST
-    return check("ok", detail, fix, detail.replace(named(found), names))
+    return check("ok", detail, fix, detail.replace(found_names(found), names))
 
 
 async def _models(endpoint: runtime.Endpoint, name: str) -> list[str]:
@@ -198,16 +198,16 @@ def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
     try:
         return check("ok", asyncio.run(_ask_server(backend, token)))
     except AgentBusy as error:
-        return check("ok", f"it answers; {said(error)}")
+        return check("ok", f"it answers; {error_line(error)}")
     except Refused as error:
         if not _refuses_key(error):
             return check("ok", "it answers")
         fix = f"put the right token into {backend.token_env or f'backends.{name}.token'}"
         return check("failed", "the token is refused", fix)
     except TransportError as error:
-        return check("failed", said(error), f"start it, or correct backends.{name}.url")
+        return check("failed", error_line(error), f"start it, or correct backends.{name}.url")
     except AgentTuiError as error:
-        return check("failed", said(error), f"correct backends.{name}.url or .kind")
+        return check("failed", error_line(error), f"correct backends.{name}.url or .kind")
 
 
 async def _ask_server(backend: BackendConfig, token: str) -> str:
@@ -219,7 +219,7 @@ async def _ask_server(backend: BackendConfig, token: str) -> str:
             await net.call("GET", "/health")
             return "it answers"
         try:
-            rooms = await RoomsClient(net, backend.paths).listed()
+            rooms = await RoomsClient(net, backend.paths).list_all()
         except (NotFound, NotOffered):
             return "it answers; it has no list of rooms"
         return f"{len(rooms)} {'room' if len(rooms) == 1 else 'rooms'}"
@@ -230,7 +230,7 @@ async def _connect_to_agent(backend: BackendConfig) -> str:
     client = AgentChats(backend)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            await client.opened("")
+            await client.open("")
     except TimeoutError as error:
         raise ConnectFailed("nobody answers", f"{ANSWER_SECONDS:g} s passed") from error
     finally:

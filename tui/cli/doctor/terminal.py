@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from tui.cli.doctor.checks import Check, Surroundings, answered
+from tui.cli.doctor.checks import Check, Surroundings, run_program
 from tui.clipboard import tools
 
 ASK_SECONDS: Final = 2.0
@@ -108,7 +108,7 @@ def _tmux_says(environ: Mapping[str, str], name: str) -> str | None:
     if program is None:
         return None
     with suppress(OSError, subprocess.TimeoutExpired):
-        done = answered([program, "show-options", "-sv", name], ASK_SECONDS, environ)
+        done = run_program([program, "show-options", "-sv", name], ASK_SECONDS, environ)
         return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
     return None
 

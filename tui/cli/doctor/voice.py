@@ -39,15 +39,15 @@ from agent_tui.paths import file_exists, folder_exists
 from agent_tui.redaction import shown_url
 from agent_tui.voice_parts import (
     SERVER_VARIABLE,
-    checked,
     find_agent_python,
     find_models,
+    first_damaged,
     located_server,
     packages_of,
     stamp_of,
     voice_folder,
 )
-from tui.cli.doctor.checks import Check, Status, Surroundings, answered, said
+from tui.cli.doctor.checks import Check, Status, Surroundings, error_line, run_program
 
 LIBRARIES: Final = ("livekit", "livekit-api", "livekit-protocol", "sounddevice", "numpy")
 OLDEST_SERVER: Final = (1, 12)  # the oldest one whose session protocol is known to work
@@ -159,7 +159,7 @@ def livekit(here: Surroundings, voice: VoiceConfig, missing: Status) -> Iterator
         named = named_livekit(voice, environ=here.environ)
     except ConfigError as error:
         yield _SERVER("skipped", "not asked without a token")
-        yield _TOKEN("failed", said(error.title), error.detail or f"correct [voice] in {here.config}")
+        yield _TOKEN("failed", error_line(error.title), error.detail or f"correct [voice] in {here.config}")
         return
     if named is not None:
         yield from named_server(named, voice, here.environ)
@@ -178,7 +178,7 @@ def own_server(data: Path, missing: Status) -> Check:
     fixes = {SERVER_VARIABLE: f"correct or unset {SERVER_VARIABLE}", "PATH": f"replace {program}"}
     fix = fixes.get(source, ANEW)
     try:
-        done = answered([str(program), "--version"], ANSWER_SECONDS)
+        done = run_program([str(program), "--version"], ANSWER_SECONDS)
     except OSError as error:
         return _SERVER("failed", f"{program}: {error.strerror or error}", fix)
     except subprocess.TimeoutExpired:
@@ -200,7 +200,7 @@ def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str])
         url, text = asyncio.run(_ticket(named, voice, environ))
     except AgentTuiError as error:
         yield _SERVER("skipped", "not asked without a token")
-        yield _TOKEN("failed", f"{detail}: {said(error)}", mend_token)
+        yield _TOKEN("failed", f"{detail}: {error_line(error)}", mend_token)
         return
     server = shown_url(url)
     try:
@@ -288,7 +288,7 @@ def models(data: Path, wanted: VoiceAgentConfig, missing: Status) -> Check:
         return check("skipped", "they are installed with the agent")
     if not find_models(data):
         return check(missing, "not installed: agent-tui voice is a typed conversation", SETUP)
-    if wrong := checked(packages_of(python)):
+    if wrong := first_damaged(packages_of(python)):
         is_ours = packages_of(python).is_relative_to(voice_folder(data))
         fix = ANEW if is_ours else "install the extra voice-offline again"
         return check("failed", f"{wrong} is damaged", fix)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.records import text_of
-from agent_tui.model.chains import joined
+from agent_tui.model.chains import join_chains
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import ConversationInfo, Message
 from agent_tui.state.conversation import ConversationState
@@ -50,7 +50,7 @@ async def fetch(client: ChatClient, conversation_id: str) -> Exported:
     return of_conversation(info, decode_messages(fields["messages"])), fields
 
 
-def shown(state: ConversationState) -> Exported:
+def on_screen(state: ConversationState) -> Exported:
     """Return the document of a conversation from a screen, for servers that store none."""
     info = state.conversation
     messages = [_message(info.id, turn) for turn in state.turns.values()]
@@ -92,7 +92,9 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
         (say("export.left_out"), _left_out(messages)),
     ]
     facts = [(label, text) for label, text in found if text]
-    return Document(conversation.title or conversation.id, facts, [_named(one) for one in joined(messages)])
+    return Document(
+        conversation.title or conversation.id, facts, [_named(one) for one in join_chains(messages)]
+    )
 
 
 def _named(message: Message) -> Message:

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeVar
 from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.room_file import room_file_text
-from agent_tui.model.chains import joined
+from agent_tui.model.chains import join_chains
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
 from agent_tui.model.events import ConversationInfo, Message, RoomInfo, TurnNoted
 from agent_tui.model.inert import inert
@@ -27,7 +27,7 @@ from tui.live.texts import dollars, model_name, why_cut
 from tui.request import Source
 from tui.room.texts import NAMELESS
 from tui.screens.localised import localised
-from tui.screens.words import count, list_of, said, say, say_count
+from tui.screens.words import count, list_of, say, say_count, text_if_any
 from widgets.units import duration
 
 Info = TypeVar("Info", RoomInfo, ConversationInfo)
@@ -93,7 +93,11 @@ def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
     names |= {agent.id: agent.name for agent in room.agents}  # the others left the room
     is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
     return Document(
-        room.name or room.id, _facts(room, messages), joined(messages), "" if is_said else room.task, names
+        room.name or room.id,
+        _facts(room, messages),
+        join_chains(messages),
+        "" if is_said else room.task,
+        names,
     )
 
 
@@ -209,7 +213,7 @@ def said_by(message: Message) -> str:
     return message.sender_name or message.role or say("export.agent")
 
 
-def used(message: Message) -> str:
+def usage_text(message: Message) -> str:
     """Return the usage of a message in words; "" if unknown."""
     usage = message.usage
     if message.role == "user":
@@ -234,7 +238,7 @@ def spent(of: RoomInfo | ConversationInfo, messages: Sequence[Message]) -> str:
 
 def state_named(state: str) -> str:
     """Return a server's state or mode in words; an unknown one as it came."""
-    return said(f"export.is.{state}") or state
+    return text_if_any(f"export.is.{state}") or state
 
 
 def moment(written: str) -> str:

@@ -11,9 +11,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agent_tui.model.events import Message
-from tui.cli.export.document import Document, FoldedPart, clean, marks, moment, said_by, used
+from tui.cli.export.document import Document, FoldedPart, clean, marks, moment, said_by, usage_text
 from tui.cli.export.parts import parts
-from tui.language import spoken
+from tui.language import current_language
 from tui.screens.words import say
 
 MESSAGE_LEVEL: Final = 3
@@ -48,7 +48,7 @@ def page(document: Document) -> str:
     facts = (f'<dt>{_safe(label)}</dt><dd dir="auto">{_safe(text)}</dd>' for label, text in document.facts)
     made = [
         "<!doctype html>",
-        f'<html lang="{spoken()}"><head><meta charset="utf-8">',
+        f'<html lang="{current_language()}"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',
@@ -74,7 +74,7 @@ def _article(message: Message, names: Mapping[str, str]) -> str:
     color = message.sender_color
     style = f' style="border-color: {color}"' if _COLOR.fullmatch(color) else ""
     kind = ' class="superseded"' if message.superseded else ""
-    told = (*marks(message, names), used(message), moment(message.created_at))
+    told = (*marks(message, names), usage_text(message), moment(message.created_at))
     about = " · ".join(text for text in told if text)
     said = "".join(
         f'<div dir="auto">{_words(part)}</div>' if isinstance(part, str) else _details(part)

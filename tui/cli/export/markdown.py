@@ -9,7 +9,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from agent_tui.model.inert import inert_line
-from tui.cli.export.document import Document, FoldedPart, marks, said_by, used
+from tui.cli.export.document import Document, FoldedPart, marks, said_by, usage_text
 from tui.cli.export.parts import parts
 from tui.screens.words import say
 from widgets.transcript.step_body import fenced
@@ -41,7 +41,7 @@ def markdown(document: Document) -> str:
             round_number = message.round_number
             lines += ["", f"## {say('export.round', number=round_number)}"]
         lines += ["", f"{'#' * MESSAGE_LEVEL} {_plain(said_by(message))}"]
-        told = (*marks(message, document.names), used(message))
+        told = (*marks(message, document.names), usage_text(message))
         said_about = [_plain(mark, MAX_MARK_CHARACTERS) for mark in told]
         if any(said_about):
             lines += ["", f"*{' · '.join(mark for mark in said_about if mark)}*"]

@@ -24,7 +24,7 @@ from tui.cli.headless.interrupts import (
     Interrupts,
     LinkTelling,
     Stop,
-    followed,
+    take_until_ending,
     until_its_end,
 )
 from tui.cli.headless.telling import MAX_ERROR_CHARACTERS, Telling
@@ -64,7 +64,7 @@ async def server_answers(
         return _failure(event, telling, stop) if item.event in TERMINAL else None
 
     frames = client.ask_frames(conversation_id, question, give_up_seconds=PATIENCE_SECONDS)
-    return await until_its_end(interrupts, followed(frames, take), stop)
+    return await until_its_end(interrupts, take_until_ending(frames, take), stop)
 
 
 def _failure(event: ev.Event, telling: Telling, stop: Stop) -> Ending:
@@ -157,7 +157,7 @@ async def agent_answers(
     async def follow() -> Ending:
         try:
             frames = client.answering(asked.content, asked.attachments, asked.files, TURN_ID)
-            return await followed(frames, take)
+            return await take_until_ending(frames, take)
         except AnswerLeft:
             return Ending("interrupted")
 

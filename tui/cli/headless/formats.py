@@ -28,7 +28,7 @@ FormatName = Literal["text", "json", "stream-json"]
 NAMELESS: Final = "agent"
 
 
-def named(who: str) -> str:
+def speaker_line(who: str) -> str:
     """Return the line above what somebody says."""
     return f"{who}{say('between.detail').rstrip()}"
 
@@ -164,7 +164,7 @@ class TextFormat(Format):
             self._waiting.remove(self._live)
             if self._has_names:
                 gap = "\n" if self._last is not None else ""
-                self._write(f"{gap}{named(inert_line(self._live.sender_name) or NAMELESS)}\n")
+                self._write(f"{gap}{speaker_line(inert_line(self._live.sender_name) or NAMELESS)}\n")
                 self._last = None
 
     def _news(self, turn: Turn) -> list[StepState]:
@@ -216,7 +216,7 @@ class JsonFormat(Format):
 
     def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         if name == "message":
-            self._messages.append(received(data))
+            self._messages.append(event_data(data))
 
     def end(self, ending: Ending, text: str, record: Record) -> None:
         messages = self._messages if record.messages is None else list(record.messages)
@@ -241,7 +241,7 @@ class StreamFormat(Format):
 
     def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         self._id = frame_id or None
-        sent = received(data)
+        sent = event_data(data)
         line: dict[str, object] = {"id": self._id, "event": name, "data": sent}
         if self._is_plain is None and name in BEFORE_AN_ANSWER:
             self._held.append(line)
@@ -315,7 +315,7 @@ def end_data(ending: Ending, text: str) -> dict[str, object]:
     return {"reason": ending.reason, "text": text, "detail": ending.detail}
 
 
-def received(data: str | Mapping[str, object]) -> dict[str, object]:
+def event_data(data: str | Mapping[str, object]) -> dict[str, object]:
     """Return an event's data as received, without ``accumulated``; anything but a JSON object as ``raw``."""
     if not isinstance(data, str):
         return dict(data)

@@ -60,7 +60,7 @@ class Interrupts:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    async def carried(self, errand: Coroutine[Any, Any, T]) -> T:
+    async def run_errand(self, errand: Coroutine[Any, Any, T]) -> T:
         """Return what ``errand`` returns; a signal that ends it cancels it."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # coroutines run in tasks
@@ -118,7 +118,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-async def followed(
+async def take_until_ending(
     items: AsyncGenerator[T, None], take: Callable[[T], Awaitable[Ending | None]], source: str = "stream"
 ) -> Ending:
     """Pass every item to ``take``, until it returns an ending."""
@@ -238,7 +238,7 @@ def carried_out(source: Source, errand: Errand[T], nothing: T, finish: Callable[
     with Interrupts(is_embedded=not isinstance(source, Server)) as interrupts:
         try:
             server = reach(source, output.notice)
-            ending, brought = asyncio.run(interrupts.carried(errand(server, interrupts)))
+            ending, brought = asyncio.run(interrupts.run_errand(errand(server, interrupts)))
         except (KeyboardInterrupt, asyncio.CancelledError):
             ending, brought = Ending("interrupted"), nothing
         except AgentTuiError as error:

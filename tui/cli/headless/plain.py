@@ -27,7 +27,7 @@ from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.headless.answering import Asks, agent_answers, agent_client, server_answers
 from tui.cli.headless.ask_input import AskInput
-from tui.cli.headless.formats import Ending, Record, TextFormat, named
+from tui.cli.headless.formats import Ending, Record, TextFormat, speaker_line
 from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.cli.headless.lines import CTRL_C, TypedLines
 from tui.cli.headless.rooms import Run
@@ -78,7 +78,7 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
         if server.agent is not None:
             return await _agents_chat(server.agent, wanted, interrupts), Record()
         async with connect.chat_client(server) as client:
-            listed = [] if wanted or is_new else await client.listed()
+            listed = [] if wanted or is_new else await client.list_all()
             if wanted:
                 id_ = await connect.conversation_id(client, wanted)
             elif listed:
@@ -109,7 +109,7 @@ async def _agents_chat(backend: BackendConfig, wanted: str, interrupts: Interrup
                 client, backend, asked, telling, asks, interrupts, tells_session=is_new
             )
 
-        info = await client.opened(wanted)
+        info = await client.open(wanted)
         id_ = client.agent_id
         title = say("plain.conversation", id=id_) if id_ else say("plain.session.new")
         return await _Chat(client, replace(info, title=title), interrupts, answers).run(())
@@ -292,7 +292,7 @@ class _Room:
             while self.starts or room.status == "running" or (ending := await self._stand(room)) is None:
                 self.starts, self.is_running = False, True
                 begun, self.begun_behind = self.begun_behind, 0
-                run = Run(self.client, self.id_, self.embedded, self.telling, self._heard, begun)
+                run = Run(self.client, self.id_, self.embedded, self.telling, self._take_event, begun)
                 ending, is_left = await self.typing.during(run.until_its_end(self.interrupts))
                 if is_left or self.interrupts.is_ending or ending.reason not in ("paused", "interrupted"):
                     return ending
@@ -337,7 +337,7 @@ class _Room:
         if message.interrupted:
             output.notice(say("plain.cut", who=inert_line(message.sender_name)))
 
-    async def _heard(self, event: ev.Event) -> None:
+    async def _take_event(self, event: ev.Event) -> None:
         if not isinstance(event, ev.ToolStatusChanged | ev.TurnEnded):
             return
         who = self.telling.speaker(event.turn_id)
@@ -397,7 +397,7 @@ class _Chat:
         for message in messages:
             if message.status != "streaming":
                 who = say("plain.you") if message.role == "user" else self._speaker(message)
-                output.write(f"{named(who)}\n{inert(message.text)}\n\n")
+                output.write(f"{speaker_line(who)}\n{inert(message.text)}\n\n")
                 if message.interrupted:
                     output.notice(say("plain.cut", who=who))
         output.notice(say("plain.chat.help"))
@@ -421,9 +421,9 @@ class _Chat:
         telling = Telling(TextFormat(), noted=self.noted)
         asks = self.typing.asks
         asks.waiting, asks.tell = [], telling.notice
-        output.notice(named(self.model))
+        output.notice(speaker_line(self.model))
         self.is_answering = self.has_asked = True
-        ending, is_left = await self.typing.during(self.answers(question, telling, self._heard))
+        ending, is_left = await self.typing.during(self.answers(question, telling, self._take_event))
         self.is_answering = False
         if self.typing.was_ctrl_c:
             self.waiting.clear()
@@ -432,7 +432,7 @@ class _Chat:
             output.notice(localised(ending.told) or say("plain.stopped"))
         return ending, is_left or self.interrupts.is_ending
 
-    async def _heard(self, event: ev.ToolStatusChanged) -> None:
+    async def _take_event(self, event: ev.ToolStatusChanged) -> None:
         self.typing.asks.take(event, self.model)
         if self.typing.lines.has_ended:
             await self.typing.asks.deny()

@@ -26,13 +26,13 @@ from tui.cli.headless.interrupts import (
     LinkTelling,
     Stop,
     carried_out,
-    followed,
+    take_until_ending,
     until_its_end,
 )
 from tui.cli.headless.telling import MAX_ERROR_CHARACTERS, Telling
 from tui.request import Server, Source
 from tui.screens.localised import localised
-from tui.screens.words import said, say
+from tui.screens.words import say, text_if_any
 
 DELETED = "stop"  # why a room pauses that is being deleted
 
@@ -129,7 +129,7 @@ class Run:
         return Ending("interrupted", ending.detail) if paused else ending
 
     async def _follow(self) -> Ending:
-        ending = await (self._read_from(self.last_id) if self.last_id else self._begun())
+        ending = await (self._read_from(self.last_id) if self.last_id else self._run())
         if self.pause_reason == DELETED and not self.stop.was_asked:
             return await self._read_again(ending)  # until there is no such room
         while ending.reason == "paused" and await self._may_go_on():
@@ -137,12 +137,12 @@ class Run:
             ending = await self._read_again(ending)
         return ending
 
-    async def _begun(self) -> Ending:
+    async def _run(self) -> Ending:
         """Run the room. A run that goes on although its stream is lost at the start is read from the log."""
         before = await self._look_up()
         try:
             frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
-            return await followed(frames, self._take)
+            return await take_until_ending(frames, self._take)
         except StreamLost:
             now = await self._look_up() if not self.stop.under_way.is_set() else None
             if before is None or now is None or not now.last_event_id:
@@ -153,7 +153,7 @@ class Run:
 
     async def _read_from(self, last_id: int) -> Ending:
         frames = self.client.event_frames(self.room_id, last_id, give_up_seconds=PATIENCE_SECONDS)
-        return await followed(frames, self._take)
+        return await take_until_ending(frames, self._take)
 
     async def _look_up(self) -> ev.RoomInfo | None:
         """Return the room, ``None`` if its server does not show it."""
@@ -186,7 +186,7 @@ class Run:
                         limit.reschedule(None)
                     return await self._take(item)
 
-                return await followed(frames, take)
+                return await take_until_ending(frames, take)
         except NotFound:
             raise
         except (TimeoutError, TransportError, Refused):
@@ -219,7 +219,7 @@ class Run:
                 who = inert_line(name, MAX_NAME_CHARACTERS)
                 output.notice(f"{who}{say('between.detail')}{localised(error)}")
             case ev.RunPaused(_, _, reason):
-                why = said(f"plain.paused.{reason}")
+                why = text_if_any(f"plain.paused.{reason}")
                 told = f" ({localised(reason)})" if reason not in ("", "pause") else ""
                 output.notice(say("room.paused") + told + (say("between.detail") + why if why else ""))
             case _:

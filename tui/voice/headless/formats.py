@@ -42,7 +42,7 @@ class VoiceFormat:
 
     def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
         about = {"room": room, "conversation": conversation_id or None}
-        messages = [message_of(line) for line in said(state)]
+        messages = [message_of(line) for line in said_lines(state)]
         self._last.end(ending, whole_text(state), Record(about, messages))
 
 
@@ -85,14 +85,14 @@ def voice_format(name: FormatName) -> VoiceFormat:
     return {"text": VoiceText, "json": VoiceFormat, "stream-json": VoiceStream}[name](name)
 
 
-def said(state: VoiceState) -> Iterable[VoiceLine]:
+def said_lines(state: VoiceState) -> Iterable[VoiceLine]:
     """Return the lines of both sides in order, without those of earlier sessions."""
     return [line for line in state.lines.all.values() if line.kind in SAID and not state.is_earlier(line)]
 
 
 def whole_text(state: VoiceState) -> str:
     """Return everything the agent said, as it said it, joined by a blank line."""
-    texts = (line.text.text for line in said(state) if line.kind == "agent")
+    texts = (line.text.text for line in said_lines(state) if line.kind == "agent")
     return "\n\n".join(text for text in texts if text)
 
 

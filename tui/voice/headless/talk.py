@@ -29,13 +29,13 @@ from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import note_line
 from tui.cli.headless.formats import Ending, FormatName
-from tui.cli.headless.interrupts import Interrupts, carried_out, followed, until_its_end
+from tui.cli.headless.interrupts import Interrupts, carried_out, take_until_ending, until_its_end
 from tui.cli.headless.lines import TypedLines
 from tui.cli.headless.telling import declined, refusal
 from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.voice.endings import ending_of
-from tui.voice.headless.formats import SAID, VoiceFormat, line_text, said, voice_format
+from tui.voice.headless.formats import SAID, VoiceFormat, line_text, said_lines, voice_format
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import VoiceRequest
 from tui.voice.session import VoiceSession
@@ -73,7 +73,7 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
                 denying = group.create_task(follow_log(client, session))
                 ending = await HeadlessTalk(session, form, state, lines).run(interrupts)
                 denying.cancel()
-            kept_as = session.conversation_id if said(state) else ""  # a log of nothing is deleted
+            kept_as = session.conversation_id if said_lines(state) else ""  # a log of nothing is deleted
             return ending, None
         finally:
             await voice.aclose()
@@ -82,7 +82,7 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
         form.end(ending, state, room, kept_as)
         if transcript is not None:
             with transcript:
-                transcript.writelines(f"{line_text(line)}\n" for line in said(state) if line_text(line))
+                transcript.writelines(f"{line_text(line)}\n" for line in said_lines(state) if line_text(line))
 
     return carried_out(source, errand, None, finish)
 
@@ -158,7 +158,7 @@ class HeadlessTalk:
 
     async def _first_ending(self) -> Ending:
         await self._session.sound.open()
-        follow = followed(self._session.client.events(), self._take, "session")
+        follow = take_until_ending(self._session.client.events(), self._take, "session")
         work = [asyncio.create_task(what) for what in (follow, self._speak())]
         try:
             done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)

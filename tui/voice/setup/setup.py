@@ -62,17 +62,17 @@ def setup(
     if not missing:
         output.say(localised("Voice is set up: nothing is missing."))
         return exits.DONE
-    if chosen := missing if yes else offered(missing):
+    if chosen := missing if yes else ask_for_parts(missing):
         get(chosen, data)
     return exits.DONE
 
 
-def offered(missing: Sequence[VoicePart]) -> list[VoicePart]:
+def ask_for_parts(missing: Sequence[VoicePart]) -> list[VoicePart]:
     """Show what is missing and ask for each part; return the wanted ones.
 
     Raises ``ConfigError`` (exit code 2) if nobody can be asked.
     """
-    _show(described(missing))
+    _show(describe_missing(missing))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError("voice is not set up", f"run: {COMMAND} --yes")
     is_one = len(missing) == 1
@@ -100,7 +100,7 @@ def _show(lines: Sequence[str]) -> None:
     sys.stderr.flush()
 
 
-def described(missing: Sequence[VoicePart]) -> list[str]:
+def describe_missing(missing: Sequence[VoicePart]) -> list[str]:
     """Return the lines about what is missing, its size, its licence, and how voice works without it."""
     lines = [localised("Voice needs some things that are not on this machine yet:")]
     for part in missing:

@@ -12,7 +12,7 @@ from pathlib import Path
 from agent_tui.backend.engine.agents import is_synthesis
 from agent_tui.backend.engine.answer.call import Call
 from agent_tui.backend.engine.answer.steps import Encode, StepLog
-from agent_tui.backend.engine.answer.tools import ToolCalls, Workshop, offered
+from agent_tui.backend.engine.answer.tools import ToolCalls, Workshop, tools_for_model
 from agent_tui.backend.engine.context.compacting import (
     SUMMARISING,
     can_summarise,
@@ -50,7 +50,7 @@ from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Cost, context_of, 
 from agent_tui.backend.store import steps as stored_steps
 from agent_tui.backend.store.messages import notes_of, with_notes
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
-from agent_tui.backend.tools.calling import failed
+from agent_tui.backend.tools.calling import failed_output
 from agent_tui.backend.tools.rooms import ROOM_TOOLS
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.config.file import DEMO_PROVIDER
@@ -61,8 +61,8 @@ from agent_tui.model.events import SHORTENED, Step
 SAID = (TextPiece, ThinkingPiece)
 HEARD = (*SAID, CallPiece, StepPiece)
 # (status, result) of a call that an agent ran itself without reporting the result.
-NO_WORD = ("unknown", failed("the agent did not say what came of it").content)
-BROKEN_OFF = ("cut", failed("unknown: the answer ended while the agent ran this").content)
+NO_WORD = ("unknown", failed_output("the agent did not say what came of it").content)
+BROKEN_OFF = ("cut", failed_output("unknown: the answer ended while the agent ran this").content)
 LENGTH = "length"  # the reason of a turn or answer that reached the token limit (protocols.md §1, point 8)
 
 
@@ -229,7 +229,7 @@ class Attempt:
 
     async def _tools_to_offer(self) -> tuple[ToolSpec, ...]:
         names = self.brief.tools
-        return await offered(
+        return await tools_for_model(
             self._resources.tools,
             names,
             lambda name: self._is_open(name) if names is None else name in names,
@@ -315,7 +315,7 @@ class Attempt:
                 said += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
             said += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
         finally:
-            await call.gone()
+            await call.wait_until_gone()
         text = "".join(said).strip()
         self._used.add(call, request, len(text), await pricing)
         self._note_use(self._used)
@@ -371,7 +371,7 @@ class Attempt:
             except ModelError as error:  # it made more calls than we take
                 self._error = f"{failing}: {failure(error)}"
         finally:
-            await call.gone()
+            await call.wait_until_gone()
         self._used.add(call, request, self._steps.characters - before, await pricing)
         self._steps.close_words(written)
         is_whole = not (self._error or call.error or call.cut)
@@ -424,7 +424,7 @@ class Attempt:
             why = "the answer ran out of tokens"
         for call in calls:
             self._steps.put_call(call, status, None, written)
-            content = failed(f"not run: {why} before that").content
+            content = failed_output(f"not run: {why} before that").content
             self._steps.put_result(call, content, success=False, written=written)
 
     # --- what is written of it -------------------------------------------------------------------------

@@ -116,7 +116,7 @@ class Call:
             self._task.cancel()
             self._news.set()
 
-    async def gone(self) -> None:
+    async def wait_until_gone(self) -> None:
         """Wait until the call has released everything, but not forever."""
         self.cancel()
         await asyncio.wait({self._task}, timeout=self._timing.grace)

@@ -54,7 +54,7 @@ class FileChanges:
         self._store = resources.store
         self.runs = runs
 
-    async def listed(self, kind: EngineKind[Info], id_: str) -> list[ChangedFile]:
+    async def list_changes(self, kind: EngineKind[Info], id_: str) -> list[ChangedFile]:
         """Return the changes, newest first, in their current state."""
         found = await self._store.read(reads.file_changes, id_, kind.names)
         return await asyncio.to_thread(_with_status, found[::-1][:MAX_LISTED])
@@ -68,7 +68,7 @@ class FileChanges:
         ``NotFound``.
         """
         async with self.runs.lock(id_):
-            row = await self.runs.settled(id_, kind.names)
+            row = await self.runs.settle(id_, kind.names)
             if row.status == "running":
                 doing = "Wait until no one is speaking, or stop it first."
                 raise Refused(f"The {kind.noun} is running", doing, status=409)

@@ -140,7 +140,7 @@ class StepLog:
             self._begin_call(index, piece, written)
         self._early.clear()
         grown, self._calls = list(self._calls.values()), {}
-        return [self.named(replace(one.step, arguments=one.text)) for one in grown]
+        return [self.with_call_id(replace(one.step, arguments=one.text)) for one in grown]
 
     def close_acted(self, status: str, result: str, written: ChangeSet) -> None:
         """Close the steps that an agent left open: its calls get this ``status`` and ``result``."""
@@ -321,10 +321,10 @@ class StepLog:
     def _put_acted(self, call: _Growing, written: ChangeSet) -> None:
         if call.step.id not in self.done:
             call.step = self.put_call(
-                self.named(replace(call.step, arguments=call.text)), "running", None, written
+                self.with_call_id(replace(call.step, arguments=call.text)), "running", None, written
             )
 
-    def named(self, call: Step) -> Step:
+    def with_call_id(self, call: Step) -> Step:
         """Return the call with an id for the provider: models get results by it."""
         others = (step for step in (*self._before, *self.done.values()) if step.id != call.id)
         taken = {step.id_ref for step in others if step.type == "tool_call"}

@@ -23,7 +23,7 @@ from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
-from agent_tui.backend.tools.calling import failed, parsed, run_tool
+from agent_tui.backend.tools.calling import failed_output, parse_in_thread, run_tool
 from agent_tui.backend.tools.mcp.server import ServerListed
 from agent_tui.backend.tools.rules import exact_rule
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
@@ -216,7 +216,7 @@ class ToolCalls:
         return [self._with_approval(one) for one in ready]
 
     async def _unless_stopped(self, call: Step, work: Coroutine[Any, Any, _Prepared]) -> _Prepared:
-        stopped = failed("not run: the answer was stopped before that")
+        stopped = failed_output("not run: the answer was stopped before that")
         return await self._unless_cut(work) or _Prepared(call, refusal=stopped, refused="cut")
 
     async def _find(self, call: Step) -> _Prepared:
@@ -226,11 +226,11 @@ class ToolCalls:
             if tool is not None:
                 why = f"the tool {call.name!r} is not enabled in this conversation"
             names = ", ".join(sorted(self._workshop.enabled)) or "none"
-            return _Prepared(call, refusal=failed(f"{why}; there are: {names}"))
+            return _Prepared(call, refusal=failed_output(f"{why}; there are: {names}"))
         try:
-            arguments = await parsed(tool.spec, call.arguments)
+            arguments = await parse_in_thread(tool.spec, call.arguments)
         except ToolError as error:
-            return _Prepared(call, refusal=failed(str(error)))
+            return _Prepared(call, refusal=failed_output(str(error)))
         return _Prepared(call, tool, arguments)
 
     async def _prepare(self, one: _Prepared) -> _Prepared:
@@ -243,7 +243,7 @@ class ToolCalls:
         try:
             return replace(one, ask=await self._ask_of(one.tool, arguments))
         except ToolError as error:
-            return replace(one, refusal=failed(str(error)))
+            return replace(one, refusal=failed_output(str(error)))
 
     async def _ask_of(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
         """Return what the call would do, as a person is shown it; raises ``ToolError`` if that is
@@ -305,20 +305,22 @@ class ToolCalls:
                 self._steps.set_call(call, "running", None, written)
                 await self._write(written)
             case CallDenied(why):
-                await self._end(call, "denied", failed(why), None)
+                await self._end(call, "denied", failed_output(why), None)
             case CallStopped():
                 word.cancel()
-                await self._end(call, "cut", failed("not run: the answer was stopped"), None)
+                await self._end(call, "cut", failed_output("not run: the answer was stopped"), None)
         return isinstance(approval, CallAllowed)
 
     async def _run(self, one: _Prepared) -> None:
         if one.tool is None:
             return
         if self._cut.is_set():  # while its start was being stored
-            await self._end(one.call, "cut", failed("not run: the answer was stopped before that"), None)
+            await self._end(
+                one.call, "cut", failed_output("not run: the answer was stopped before that"), None
+            )
             return
         if outdated := await self._unless_cut(self._why_outdated(one.tool, one)):
-            await self._end(one.call, "failed", failed(outdated), None)
+            await self._end(one.call, "failed", failed_output(outdated), None)
             return
         clock = asyncio.get_running_loop().time
         begun = clock()
@@ -326,7 +328,7 @@ class ToolCalls:
         output = await self._run_tool(one.call, one.tool, one.arguments or {}, changes)
         seconds = round(clock() - begun, 3)
         if output is None:
-            why = failed("cut: the answer was stopped while this ran")
+            why = failed_output("cut: the answer was stopped while this ran")
             await self._end(one.call, "cut", why, seconds, changes)
         else:
             if output.images:
@@ -477,7 +479,7 @@ def in_turns(calls: Sequence[_Prepared]) -> list[list[_Prepared]]:
     return turns
 
 
-async def offered(
+async def tools_for_model(
     tools: ToolSource,
     names: Collection[str] | None,
     is_offered: Callable[[str], bool],

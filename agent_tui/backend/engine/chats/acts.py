@@ -31,7 +31,7 @@ from agent_tui.backend.store import reads
 from agent_tui.backend.store.messages import user_message
 from agent_tui.backend.store.rows import CHATS, VOICE, ConversationRow
 from agent_tui.config.file import DEMO_PROVIDER
-from agent_tui.model.chains import joined
+from agent_tui.model.chains import join_chains
 from agent_tui.model.errors import NotFound, Refused
 
 __all__ = ["ANSWER_RUNNING", "AnswerStart", "ChatActs", "QuestionFields", "RecordedSpeech"]
@@ -65,10 +65,10 @@ class ChatActs:
         """
         question = checked_question(question)
         async with self.runs.lock(chat_id):
-            row = await self.runs.settled(chat_id, CHATS)
+            row = await self.runs.settle(chat_id, CHATS)
             if row.kind == VOICE and question.tools is None:  # a guest may not keep what costs money running
                 self._presence.press()
-            known = await self._store.read(reads.asked, chat_id, question.client_key)
+            known = await self._store.read(reads.earlier_question, chat_id, question.client_key)
             if known is not None:
                 return AnswerStart(*known)
             if row.status == "running":
@@ -91,13 +91,15 @@ class ChatActs:
         """
         keep = checked_keep(keep)
         async with self.runs.lock(chat_id):
-            row = await self.runs.settled(chat_id, CHATS)
+            row = await self.runs.settle(chat_id, CHATS)
             if row.status == "running":
                 raise answering()
             self.runs.check_start(row)
             if not can_summarise(self._resources.models.terms(row.agent.provider_id, row.agent.model)):
                 raise _cannot_summarise(row)
-            brief = compacting_brief(row, await self._store.read(reads.told, row, row.head), keep)
+            brief = compacting_brief(
+                row, await self._store.read(reads.messages_for_model, row, row.head), keep
+            )
             if brief.past is None or not brief.past.is_enough:
                 raise Refused("There is nothing new to summarise", "Ask something first.", status=409)
             links = await self._store.read(reads.links, chat_id)
@@ -112,7 +114,7 @@ class ChatActs:
         """
         recorded = checked_recorded(recorded)
         async with self.runs.lock(chat_id):
-            row = await self.runs.settled(chat_id, CHATS)
+            row = await self.runs.settle(chat_id, CHATS)
             links = await self._store.read(reads.links, chat_id)
             message_id = recorded.message_id or id_of(chat_id, recorded.client_key)
             if recorded.role == "user":
@@ -137,10 +139,10 @@ class ChatActs:
             await self.runs.interrupt(chat_id, "stop", CHATS, message_id)
         return bool(chat_id)
 
-    async def answered(self, chat_id: str) -> None:
+    async def wait_for_answer(self, chat_id: str) -> None:
         """Wait for the end of the current answer, if there is one."""
         if (run := self.runs.of(chat_id)) is not None and run.row.kind in CHATS:
-            await run.ended()
+            await run.wait_until_ended()
 
     async def first_event(self, chat_id: str, message_id: str) -> int | None:
         """Return the seq of this answer's beginning, ``None`` if the chat has no such answer."""
@@ -170,11 +172,11 @@ class ChatActs:
 
     async def _begin(self, begun: ChatStart, question: QuestionFields) -> AnswerStart:
         row, continued = begun.row, None
-        history = await self._store.read(reads.told, row, begun.follows)
+        history = await self._store.read(reads.messages_for_model, row, begun.follows)
         if begun.said is not None:
             history.append(user_message(row.id, begun.said, kind=row.kind))
         elif question.continues:
-            history = joined(history)
+            history = join_chains(history)
             continued = history.pop()
         return await self._answer(begun, chat_brief(row, history, question, continued))
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from uuid import uuid4
 
 from agent_tui.backend.engine.fields import (
-    checked,
+    check_settings,
     checked_value,
     columns,
     of_new,
@@ -110,7 +110,7 @@ def chat_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
 
 def changed_row(row: ConversationRow, change: Values, models: ModelSource) -> ConversationRow:
     """Return the changed chat; raises ``Refused`` (422)."""
-    values = checked(ConversationInfo, change)
+    values = check_settings(ConversationInfo, change)
     if "provider_id" in values or "model" in values:
         was = row.agent
         provider, model = with_model(values, models, provider=was.provider_id, model=was.model)

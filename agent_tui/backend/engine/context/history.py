@@ -15,9 +15,9 @@ from agent_tui.backend.engine.context.compacting import Past, summary_in, summar
 from agent_tui.backend.models.model import ChatMessage, Image, Member, ModelRequest
 from agent_tui.backend.store.reads.turns import Contribution
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
-from agent_tui.backend.tools.calling import failed
+from agent_tui.backend.tools.calling import failed_output
 from agent_tui.config.file import DEMO_PROVIDER
-from agent_tui.model.chains import joined, joined_steps
+from agent_tui.model.chains import join_chains, joined_steps
 from agent_tui.model.events import UNDONE, AgentInfo, Attachment, Message, Step
 from agent_tui.model.images import bytes_of, image_data, is_image
 
@@ -28,7 +28,9 @@ CHAT_FAILED = "API Error"  # protocols.md §2
 Chain = Sequence[tuple[TurnRow, tuple[Step, ...]]]
 _FENCES = re.compile("`{3,}")
 UNDONE_SINCE = "\n[The user has undone this change since: the file is as it was before.]"
-NO_RESULT = failed("unknown: nothing is known of what became of this call; it was not run again").content
+NO_RESULT = failed_output(
+    "unknown: nothing is known of what became of this call; it was not run again"
+).content
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Brief:
     ``before`` are the steps of what it continues, as one message has them, ``continued`` the messages they
     belong to. ``tools`` may be used; ``None``: read-only tools, and those that could be allowed. Without
     ``keeps_steps`` an agent has only words and thoughts: it calls nothing. With ``is_alone`` nobody is asked
-    what a tool may do. ``failed`` begins the text of an error. The ``past`` may be summarised first;
+    what a tool may do. ``failed_output`` begins the text of an error. The ``past`` may be summarised first;
     with ``compacts`` nothing else is done.
     """
 
@@ -194,7 +196,7 @@ def branch_told(
     summary replaces everything before the question that it was made for.
     """
     told = [ChatMessage("system", system_prompt)] if system_prompt else []
-    branch = joined(messages)
+    branch = join_chains(messages)
     begin, summary = _summarised(branch, continued)
     told += [summary_told(*summary)] if summary is not None else []
     for place, message in enumerate(branch[begin:], begin):
@@ -228,7 +230,7 @@ def _only_compacts(branch: Sequence[Message], place: int) -> bool:
 
 def _number(messages: Sequence[Message]) -> int:
     """Return how many messages these are for a person."""
-    branch = joined(messages)
+    branch = join_chains(messages)
     return sum(not _only_compacts(branch, place) for place in range(len(branch)))
 
 

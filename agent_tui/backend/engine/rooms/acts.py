@@ -131,7 +131,7 @@ class RoomActs:
                     if when == "now" and scene.runner is not None:
                         scene.runner.cut_turns("interject", [to] if to else None)
                 if when == "now" and scene.runner is not None:
-                    await scene.runner.heard()
+                    await scene.runner.wait_for_step()
             waiting = await self.queue(room_id)
             return message_id, "queued" if any(one.id == message_id for one in waiting) else "said", waiting
 
@@ -243,7 +243,7 @@ class RoomActs:
     @asynccontextmanager
     async def _scene(self, room_id: str) -> AsyncIterator[Scene]:
         """Hold the room between two steps; the caller holds its lock. Its run checks again afterwards."""
-        await self.runs.settled(room_id, ROOM)
+        await self.runs.settle(room_id, ROOM)
         runner = self.runs.of(room_id)
         async with runner.still() if runner is not None else nullcontext():
             room, turns = await self._store.read(reads.state, room_id)
@@ -252,7 +252,7 @@ class RoomActs:
             yield Scene(room, turns, alive)
         if runner is not None:
             if alive is None:
-                await runner.ended()
+                await runner.wait_until_ended()
             runner.look()
 
     async def _write(self, room_id: str, change: Change, *told: QueueChanged) -> None:

@@ -15,7 +15,7 @@ class RoomCommands:
 
     async def rooms(self) -> list[RoomInfo]:
         """Return the rooms that are not archived."""
-        return await self._engine.listed(ROOMS)
+        return await self._engine.list_all(ROOMS)
 
     async def pause(self, room_id: str) -> RoomInfo:
         """Ask a room to pause."""

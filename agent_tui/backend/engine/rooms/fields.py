@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
-from agent_tui.backend.engine.agents import colors, default_agents, told_apart
+from agent_tui.backend.engine.agents import colors, default_agents, distinct_names
 from agent_tui.backend.engine.fields import (
-    checked,
+    check_settings,
     columns,
     of_new,
     refuse,
@@ -52,7 +52,7 @@ def room_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
     provider = new.get("provider_id") or ""
     made = [of_new(AgentInfo, agent) for agent in agents]
     made = [agent | {"provider_id": agent["provider_id"] or provider} for agent in made]
-    names = told_apart([agent["name"] for agent in made])
+    names = distinct_names([agent["name"] for agent in made])
     made = [agent | {"name": name} for agent, name in zip(made, names, strict=True)]
     shown = colors([agent["color"] for agent in made])
     return ConversationRow(
@@ -67,7 +67,7 @@ def room_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
 
 def changed_values(row: ConversationRow, change: Values) -> dict[str, Any]:
     """Return the columns that ``change`` sets; raises ``Refused`` (422) for invalid values."""
-    values = columns(checked(RoomInfo, change))
+    values = columns(check_settings(RoomInfo, change))
     if "name" in values:
         values["is_named"] = True
     if values.get("max_rounds", row.round_open) < row.round_open:
@@ -93,8 +93,8 @@ def changed_agents(
     if len(set(named)) < len(named):
         refuse("An agent is named twice", "agents: an id may occur only once.")
     before = [known.get(change.get("id", ""), AgentInfo("", "")) for change in changes]
-    wanted = [checked(AgentInfo, change) for change in changes]
-    names = told_apart([agent.get("name", was.name) for was, agent in zip(before, wanted, strict=True)])
+    wanted = [check_settings(AgentInfo, change) for change in changes]
+    names = distinct_names([agent.get("name", was.name) for was, agent in zip(before, wanted, strict=True)])
     wanted = [{**agent, "name": name} for agent, name in zip(wanted, names, strict=True)]
     shown = colors([agent.get("color", was.color) for was, agent in zip(before, wanted, strict=True)])
     return tuple(

@@ -54,7 +54,7 @@ def chat_pieces(request: ModelRequest) -> list[Piece]:
     if results := results_in(request.messages):
         return [TextPiece("\n\n".join(chat.result(call, content) for call, content in results))]
     if wishes := wishes_in(request.task):
-        return chat.wished(wishes)
+        return chat.pieces_for(wishes)
     thought: list[Piece] = [ThinkingPiece(chat.say("thought_plain"))] if request.thinking else []
     return [*thought, TextPiece(chat.plain())]
 
@@ -76,7 +76,7 @@ class _Chat:
         """Return a sentence of the chat's file with its slots filled."""
         return str(self._texts[name]).format(**slots)
 
-    def wished(self, wishes: Sequence[ToolWish]) -> list[Piece]:
+    def pieces_for(self, wishes: Sequence[ToolWish]) -> list[Piece]:
         """Return the thoughts, the words and the calls for the wishes."""
         told = [self.say("nowhere", place=_bare(wish.about)) for wish in wishes if not wish.tool]
         missing = dict.fromkeys(wish.tool for wish in wishes if wish.tool and wish.tool not in self._offered)

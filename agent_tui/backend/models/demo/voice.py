@@ -90,7 +90,7 @@ def voice_pieces(request: ModelRequest) -> list[Piece]:
     """Return the answer in whole pieces: the result of the calls, or a call, or words alone."""
     words = _Words(_language(request))
     if results := results_in(request.messages):
-        told = (words.told(call.name, json_object(content)) for call, content in results)
+        told = (words.result_text(call.name, json_object(content)) for call, content in results)
         return [TextPiece(words.joined(*told))]
     intent = intent_of(request.task)
     if intent is None:
@@ -171,7 +171,7 @@ class _Words:
         """Return sentences one after the other."""
         return self._space.join(sentences)
 
-    def told(self, name: str, fields: Mapping[str, Any]) -> str:
+    def result_text(self, name: str, fields: Mapping[str, Any]) -> str:
         """Return what the result of the call ``name`` says."""
         if fields.get("success") is False or ("name" not in fields and "rooms" not in fields):
             return self._failure(name, inert_line(str(fields.get("error", "")), MAX_SAID_CHARACTERS))

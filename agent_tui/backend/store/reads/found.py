@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 
 from agent_tui.backend.store import schema, sqlite
 from agent_tui.backend.store.rows import KINDS, FoundMessage
-from agent_tui.backend.store.words import excerpt, expression, marked
+from agent_tui.backend.store.words import excerpt, expression, title_with_marks
 
 _ROW = schema.conversation.c
 
@@ -38,11 +38,11 @@ def search(
     titles = [
         FoundMessage(id_, name, "", "", snippet, at, kind)
         for id_, name, at, kind in connection.execute(named)
-        if (snippet := marked(name, words))
+        if (snippet := title_with_marks(name, words))
     ][:limit]
     said = [
         FoundMessage(id_, name, message, role, excerpt(text, words), at, kind)
-        for id_, name, message, role, text, at, kind in sqlite.found(
+        for id_, name, message, role, text, at, kind in sqlite.search(
             connection, wanted, kinds, limit - len(titles)
         )
     ]

@@ -101,7 +101,7 @@ def messages(
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def told(connection: Connection, row: ConversationRow, last: str) -> list[Message]:
+def messages_for_model(connection: Connection, row: ConversationRow, last: str) -> list[Message]:
     """Return the messages up to ``last`` for a model, with answers as far as a person heard them."""
     path = branch(links(connection, row.id), last)
     return [as_heard(message) for message in messages(connection, row, path)]

@@ -95,7 +95,7 @@ def state(connection: Connection, id_: str) -> tuple[ConversationRow, list[TurnR
     return row, turns_of(connection, id_, _NEWEST_TURNS, {"id": id_, "round": row.round_open - 2})
 
 
-def said(connection: Connection, id_: str, from_round: int = 0) -> list[Contribution]:
+def contributions(connection: Connection, id_: str, from_round: int = 0) -> list[Contribution]:
     """Return what was finally said from that round on: people's words and turns that will not be said again,
     but for those that a person skipped. In the order of their beginning.
     """
@@ -177,7 +177,7 @@ def answer_start(connection: Connection, id_: str, seq: int) -> int:
     return connection.execute(query).scalar() or 0
 
 
-def asked(connection: Connection, id_: str, client_key: str) -> tuple[str, int] | None:
+def earlier_question(connection: Connection, id_: str, client_key: str) -> tuple[str, int] | None:
     """Return (id of its answer, seq before its first event) of the earlier question with this key."""
     query = select(_TURN.message_id, _TURN.first_seq, _USER.first_seq).select_from(schema.turn)
     query = query.outerjoin(schema.user_message, _USER.id == _TURN.parent)

@@ -102,7 +102,7 @@ class McpServer:
         """How long the server may still take to start."""
         return self._start_seconds - (0.0 if self._ready is None else time.monotonic() - self._tried)
 
-    def listed(self, used: int) -> ServerListed:
+    def as_listed(self, used: int) -> ServerListed:
         """Return its state; ``used`` is how many of its tools are used."""
         said = ServerListed(self.config.name, "ready", used, len(self.foreign_tools))
         if self._ready is None:
@@ -135,19 +135,19 @@ class McpServer:
         except TimeoutError:
             await self._check(client, over)
             raise ToolError(
-                f"{self._title} did not answer within {self.call_seconds:g} s; it is not known whether it"
+                f"{self._named} did not answer within {self.call_seconds:g} s; it is not known whether it"
                 " carried this out"
             ) from None
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
             is_alive = not over.is_set() and await self._check(client, over)
             if is_alive and isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
                 said = inert_line(error.message, 500) + self._how_answered()
-                raise ToolError(f"{self._title} refused: {said}") from None
+                raise ToolError(f"{self._named} refused: {said}") from None
             if not is_alive and runner is not None:
                 await asyncio.wait([runner])
             why = self._why or self._reason(error)
             raise ToolError(
-                f"{self._title} broke off: {why}; it is not known whether it carried this out"
+                f"{self._named} broke off: {why}; it is not known whether it carried this out"
             ) from None
 
     async def read(self, uri: str) -> Sequence[TextResourceContents | BlobResourceContents]:
@@ -157,7 +157,7 @@ class McpServer:
             async with asyncio.timeout(self.call_seconds):
                 return (await client.read_resource(uri)).contents
         except TimeoutError:
-            raise ToolError(f"{self._title} did not answer within {self.call_seconds:g} s") from None
+            raise ToolError(f"{self._named} did not answer within {self.call_seconds:g} s") from None
         except Exception as error:  # noqa: BLE001 - foreign code, a tool's side (architecture.md §10)
             raise ToolError(self._reason(error)) from None
 
@@ -167,12 +167,12 @@ class McpServer:
         self._over.set()
         if self._runner is not None:
             if self._ready is not None and not self._ready.done():
-                self._ready.set_exception(ToolError(f"{self._title} is closed"))
+                self._ready.set_exception(ToolError(f"{self._named} is closed"))
                 self._runner.cancel()  # a start may take its time, but not now
             await asyncio.wait([self._runner])
 
     @property
-    def _title(self) -> str:
+    def _named(self) -> str:
         return f"the MCP server {self.config.name}"
 
     @property
@@ -194,11 +194,11 @@ class McpServer:
 
     def _begin(self) -> None:
         if self._is_closed:
-            raise ToolError(f"{self._title} is closed")
+            raise ToolError(f"{self._named} is closed")
         wait = self._tried + self._pause_seconds - time.monotonic()
         if wait > 0:
             why = f" ({self._why})" if self._why else ""
-            raise ToolError(f"{self._title} does not run{why}; it is started again in {wait:.0f} s at most")
+            raise ToolError(f"{self._named} does not run{why}; it is started again in {wait:.0f} s at most")
         self._tried = time.monotonic()
         self._failed, self._why, self._fix = self._why, "", ""
         self._status = HTTPStatus.OK.value
@@ -238,7 +238,7 @@ class McpServer:
             over.set()
             if not ready.done():
                 why = self._why or "it ended at once"
-                ready.set_exception(ToolError(f"{self._title} cannot be started: {why}"))
+                ready.set_exception(ToolError(f"{self._named} cannot be started: {why}"))
                 _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
 
     async def _follow(self, client: Client, changed: asyncio.Event) -> None:

@@ -64,7 +64,7 @@ class McpTool:
         return await output(said, self.server.read)
 
 
-def offered(server: McpServer) -> tuple[McpTool, ...]:
+def tools_of_server(server: McpServer) -> tuple[McpTool, ...]:
     """Return the server's tools that are wanted and valid, at most ``MAX_TOOLS``. May take long."""
     tools: dict[str, McpTool] = {}
     checked = 0.0

@@ -98,7 +98,7 @@ async def _said(one: McpConfig) -> tuple[str, str]:
     server = McpServer(one, start_seconds=1 if one.name == "silent" else 60)
     with pytest.raises(ToolError):
         await server.start()
-    state = server.listed(0)
+    state = server.as_listed(0)
     await server.aclose()
     assert (state.name, state.status) == (one.name, "failed")
     listed = ToolServer(state.name, state.status, problem=state.problem, fix=state.fix)

@@ -196,7 +196,7 @@ async def chat_of(server: AgentSocketServer, work: Path, wanted: str = "") -> As
     link = ChatLink(
         Server(server.url, agent=BackendConfig("them", "socket", server.url, workspace=str(work)))
     )
-    app = OneChat(link, chat=await link.opened(wanted))
+    app = OneChat(link, chat=await link.open(wanted))
     try:
         async with app.run_test(size=(100, 40), notifications=True) as pilot:
             chat = Chat(app, pilot)

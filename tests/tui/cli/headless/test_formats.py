@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tui.cli import output
-from tui.cli.headless.formats import Ending, Record, TextFormat, end_data, format_named, received
+from tui.cli.headless.formats import Ending, Record, TextFormat, end_data, event_data, format_named
 from tui.cli.headless.telling import Telling
 from tui.cli.output import json_line, table
 
@@ -187,7 +187,7 @@ def test_a_server_without_a_record_gives_the_messages_it_streamed(capsys: pytest
 
 @pytest.mark.parametrize("data", ["", "no json", "[1]", "3", '"text"', "[" * 100_000])
 def test_data_that_is_no_object_is_kept_raw(data: str) -> None:
-    value = received(data)
+    value = event_data(data)
     assert isinstance(value, dict)
     assert set(value) == {"raw"}
 
