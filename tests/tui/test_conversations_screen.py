@@ -177,7 +177,7 @@ async def test_a_title_is_changed_and_a_chat_is_put_away_and_found_again(tmp_pat
         await seen.pilot.press("R", *["backspace"] * 5, *"Plan", "enter")
         await seen.until("◌ Plan")
         await seen.pilot.press("a")
-        await seen.until("No chats yet. Press n to start one.")
+        await seen.until("Everything here is archived. Press A to show it.")
         await seen.pilot.press("A")
         await seen.until("with archived", "Plan", "archived")
         await seen.pilot.press("a")

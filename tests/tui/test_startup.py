@@ -42,7 +42,7 @@ def run_rooms(request):
     return 7
 sys.modules["tui.app"] = types.SimpleNamespace(run_rooms=run_rooms)
 tui.startup.is_terminal = lambda: True
-tui.startup.restored = __import__("contextlib").nullcontext
+tui.startup.restoring = __import__("contextlib").nullcontext
 class Alone(tui.runtime.Starting):
     def __init__(self, **_): pass
     def in_the_way(self, tell): return ""

@@ -31,7 +31,7 @@ def new_home(tmp_path: Path) -> Iterator[Home]:
 
 
 @pytest.fixture(scope="module")
-def shared_ids(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     with home_at(tmp_path_factory.mktemp("home"), rate=SLOW) as opened:
         yield opened
 
