@@ -85,7 +85,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             self.post_message(self.Opened(ConversationInfo(NEW)))
 
     def action_settings(self) -> None:
-        if (chat := self.may_act_on("settings")) is not None:
+        if (chat := self.item_for("settings")) is not None:
 
             async def change(**changed: Any) -> None:
                 self.acts.take(await self.acts.change_now(chat.id, **changed))

@@ -129,7 +129,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
         self.post_message(self.Opened(room, hit.message_id))
 
     def action_duplicate(self) -> None:
-        if (room := self.may_act_on("duplicate")) is not None:
+        if (room := self.item_for("duplicate")) is not None:
             self.do(self.acts.duplicate(room, self.go_to))
 
     def action_new(self) -> None:
@@ -144,7 +144,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
             self.post_message(self.Opened(made.room, start=True))
 
     def action_pause(self) -> None:
-        if (room := self.may_act_on("pause")) is not None:
+        if (room := self.item_for("pause")) is not None:
             self.do(self.acts.pause_or_resume(room))
 
     def action_pause_all(self) -> None:

@@ -189,7 +189,7 @@ class ListScreen(Screen[None], Generic[T]):
             return "no_undo"
         return "no_filter" if action == "clear" and not self.listing.needle else ""
 
-    def may_act_on(self, action: str) -> T | None:
+    def item_for(self, action: str) -> T | None:
         """Return the item under the cursor, if the action can be done with it; else show why not."""
         item = self._list.cursor if may(self, action) else None
         if item is not None and item.id in self.deletions:
@@ -216,7 +216,7 @@ class ListScreen(Screen[None], Generic[T]):
         self._list.move_pages(pages)
 
     def action_open(self) -> None:
-        if (item := self.may_act_on("open")) is not None:
+        if (item := self.item_for("open")) is not None:
             self.post_message(self.Opened(item))
 
     def on_row_list_chosen(self) -> None:
@@ -227,7 +227,7 @@ class ListScreen(Screen[None], Generic[T]):
         raise NotImplementedError
 
     def action_rename(self) -> None:
-        if (item := self.may_act_on("rename")) is not None:
+        if (item := self.item_for("rename")) is not None:
             before = getattr(item, self.RENAMES)
             self.app.push_screen(RenameScreen(before, say("list.rename")), partial(self._rename, item))
 
@@ -236,7 +236,7 @@ class ListScreen(Screen[None], Generic[T]):
             self.do(self.acts.change(item, **{self.RENAMES: name}))
 
     def action_archive(self) -> None:
-        if (item := self.may_act_on("archive")) is not None:
+        if (item := self.item_for("archive")) is not None:
             self.do(_archive(self, item))
 
     def action_show_archived(self) -> None:
@@ -253,7 +253,7 @@ class ListScreen(Screen[None], Generic[T]):
 
     def action_delete(self) -> None:
         """Delete the item when the program is left, unless that is undone."""
-        if (item := self.may_act_on("delete")) is not None:
+        if (item := self.item_for("delete")) is not None:
             self.deletions.add(item.id)
             _mark_deleted(self, item.id)
             self.do(self.acts.rest(item))

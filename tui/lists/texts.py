@@ -135,10 +135,10 @@ def row_of(
     end = f" {short}" if short and shape.name >= LEAST_NAME_CELLS else ""
     pieces = [
         Piece(f"{sign} ", "dim" if is_quiet else loud),
-        Piece(filled_up(cropped(name, shape.name - cell_len(end)) + end, shape.name), ink),
+        Piece(padded(cropped(name, shape.name - cell_len(end)) + end, shape.name), ink),
     ]
     if shape.extra:
-        pieces.append(Piece(" " * GAP + filled_up(kind.extra_of(item, shape.extra), shape.extra), "dim"))
+        pieces.append(Piece(" " * GAP + padded(kind.extra_of(item, shape.extra), shape.extra), "dim"))
     if shape.state:
         pieces += [Piece(" " * GAP), *filled_cells(state, shape.state)]
     used, cost = tokens(item.tokens) if item.tokens > 0 else "", dollars(item.cost) if item.cost else ""
@@ -158,15 +158,15 @@ def _put_away(item: RoomInfo | ConversationInfo, mark: ItemMark) -> list[Piece]:
 
 def heads_of(shape: ColumnWidths, kind: str) -> str:
     """Return the column headings of rows of this ``kind`` ("rooms", "chats")."""
-    text = " " * HEAD_CELLS + filled_up(say(f"list.column.{kind}.name"), shape.name)
+    text = " " * HEAD_CELLS + padded(say(f"list.column.{kind}.name"), shape.name)
     for column, cells in ((f"{kind}.extra", shape.extra), ("state", shape.state)):
-        text += " " * GAP + filled_up(say(f"list.column.{column}"), cells) if cells else ""
+        text += " " * GAP + padded(say(f"list.column.{column}"), cells) if cells else ""
     for column, cells in (("tokens", shape.tokens), ("cost", shape.cost), ("age", shape.age)):
         text += " " * GAP + right(say(f"list.column.{column}"), cells) if cells else ""
     return text
 
 
-def filled_up(text: str, cells: int) -> str:
+def padded(text: str, cells: int) -> str:
     return set_cell_size(cropped(text, cells), cells)
 
 
