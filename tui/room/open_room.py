@@ -67,7 +67,7 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         self.state.apply(event)
         panes = self.panes
         if isinstance(event, ev.TextAdded | ev.StepAdded) and panes.fits:
-            panes.take()  # the hot path: no header, no line, only the words
+            panes.take(only_words=True)  # the hot path: no header, no line, no title
             return
         self.following.note(event)
         if isinstance(event, ev.QueueChanged | ev.RunPaused | ev.RunCompleted):

@@ -149,8 +149,8 @@ class RoomPanes(Container):
         """Whether every agent has a pane."""
         return self._panes.keys() == self._state.agents.keys() - {OTHERS}
 
-    def take(self) -> None:
-        """Give the panes the words that are new. Costs what is new."""
+    def take(self, *, only_words: bool = False) -> None:
+        """Give the panes the words that are new. Costs what is new; ``only_words`` change no title."""
         state = self._state
         seen = state.generation, len(state.turns)
         changed, speakers = [], dict.fromkeys(state.agents if self._seen != seen else ())
@@ -161,9 +161,9 @@ class RoomPanes(Container):
                 speakers[changed[-1].agent_id] = None
         for agent_id in speakers:
             if agent_id in self._feeds and agent_id in state.agents:
-                self._feeds[agent_id].take(changed)
+                self._feeds[agent_id].take(changed, only_words=only_words)
         if self._timeline is not None:
-            self._timeline.take(changed)
+            self._timeline.take(changed, only_words=only_words)
         for turn in changed:
             turn.steps.changed.clear()
         state.changed.clear()
@@ -387,14 +387,15 @@ class RoomFeed:
         self._given = 0  # turns that its agent had then
         self._turns: dict[str, TurnFeed] = {}  # of those of agents that are shown, by id
 
-    def take(self, changed: Iterable[Turn]) -> None:
+    def take(self, changed: Iterable[Turn], *, only_words: bool = False) -> None:
         """Show what is new; ``changed`` are the turns of the room to look at again."""
         if self._generation != self._state.generation:
             self._start_over()
         for turn in changed:
             if (feed := self._turns.get(turn.id)) is not None:
                 feed.take()  # the words first: a test counts the calls until they are marked
-                self.transcript.turn_titled(turn_key(turn.id), self._title(turn))
+                if not only_words:
+                    self.transcript.turn_titled(turn_key(turn.id), self._title(turn))
         if self._seen < len(self._state.turns):
             self._look()
         agent = self._state.agents.get(self._agent_id)
