@@ -44,8 +44,8 @@ class OneChat(MayBeAscii[int], KeysInOrder[int]):
         self.is_ascii = is_ascii
         self.chat = ChatScreen(cast("ChatLink", link), chat, self.clock, open_chat=self.open_chat)
 
-    def get_default_screen(self) -> ChatScreen:
-        return self.chat
+    def on_mount(self) -> None:
+        self.push_screen(self.chat)
 
     def bell(self) -> None:
         self.rung += 1
