@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from agent_tui.model.events import AgentInfo, StepAdded, StepSet, ToolStatusChanged
@@ -107,6 +107,10 @@ class ModelRequest:
     agents: tuple[AgentInfo, ...] = ()
     synthesizer: str = ""
     is_spoken: bool = False
+
+    def without_images(self) -> ModelRequest:
+        """Return the same call for a model that does not see."""
+        return replace(self, messages=tuple(replace(one, images=()) for one in self.messages))
 
 
 @dataclass(frozen=True, slots=True)

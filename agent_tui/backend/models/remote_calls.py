@@ -323,7 +323,7 @@ class ProviderConnection:
         has_images = any(message.images for message in request.messages)
         if has_images and "images" in refused:
             notes.append(NotePiece("no_images"))
-            request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
+            request = request.without_images()
         if not self._contexts.is_known(name) and prompt_tokens(request) < SHORT_TOKENS:
             return request, notes
         context = self._contexts.tokens(name)

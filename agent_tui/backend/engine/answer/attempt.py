@@ -122,8 +122,7 @@ class Attempt:
             return
         self._request = replace(brief.request, max_tokens=row.answer_tokens or most)
         if "images" in self._terms.refuses:  # images that nobody sees take no room
-            seen = (replace(message, images=()) for message in self._request.messages)
-            self._request = replace(self._request, messages=tuple(seen))
+            self._request = self._request.without_images()
         if not self._may_summarise:
             self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before)).left_out)
 
