@@ -25,6 +25,8 @@ from textual import _time
 from textual._animator import Animator
 from textual.pilot import Pilot
 
+from agent_tui.clients.clock import SystemClock
+
 T = TypeVar("T")
 
 MOMENT_SECONDS: Final = 0.05  # of virtual time: three of the frames in which Textual paints
@@ -238,6 +240,8 @@ def virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def skip_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do what ``virtual_time`` does, for programs that are no tests."""
     monkeypatch.setattr(time, "monotonic", _clock)
+    # Else two seconds of a test on a busy machine look to a client like a machine that slept.
+    monkeypatch.setattr(SystemClock, "time", lambda _: _clock())
     monkeypatch.setattr(_time, "get_time", _clock)
     monkeypatch.setattr(textual.app, "wait_for_idle", _wait_for_idle)
     monkeypatch.setattr(Animator, "wait_until_complete", _wait_until_complete)
