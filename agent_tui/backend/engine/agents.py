@@ -17,7 +17,7 @@ from agent_tui.model.records import AGENT_NAME
 
 # The part of a prompt that names a role, and the roles that write a synthesis.
 _FIRST_SENTENCE = re.compile(r"[^.。\n]{0,80}")
-_SUMS_UP = re.compile(
+_WRITER_ROLE = re.compile(
     r"\b(?:writer|editor|moderator|facilitator)\b|撰稿|写作|编辑|主持|\b(?:автор|писател|редактор|модератор|ведущ)",
     re.IGNORECASE,
 )
@@ -42,10 +42,10 @@ PALETTE = (
 @cache
 def _words(language: str) -> dict[str, Any]:
     """Return the agents' instructions in one language, read on first use."""
-    found: dict[str, Any] = tomllib.loads(
+    words: dict[str, Any] = tomllib.loads(
         resources.files(__package__).joinpath("agents.toml").read_text("utf-8")
     )[language]
-    return found
+    return words
 
 
 def default_agents(task: str) -> tuple[tuple[str, str], ...]:
@@ -64,7 +64,7 @@ def synthesizer(room: ConversationRow) -> str:
     names = [(agent.id, agent.name) for agent in room.agents]
     roles = [(agent.id, _FIRST_SENTENCE.findall(agent.system_prompt.strip())[0]) for agent in room.agents]
     for agent_id, text in (*names, *roles):
-        if _SUMS_UP.search(text):
+        if _WRITER_ROLE.search(text):
             return agent_id
     return room.agents[-1].id
 
@@ -74,15 +74,13 @@ def is_synthesis(room: ConversationRow, round_: int, agent_id: str) -> bool:
     return round_ == room.max_rounds and agent_id == synthesizer(room)
 
 
-def room_told(room: ConversationRow, agent: AgentInfo, round_: int) -> str:
-    """Return the prompt about the room for ``agent``, in the language of the task.
-
-    Its name, the others, how speakers are marked; the round comes last, since it changes: providers cache
-    what stays the same.
+def room_prompt(room: ConversationRow, agent: AgentInfo, round_: int) -> str:
+    """Return the prompt about the room for ``agent``, in the language of the task: its name, the others, how
+    speakers are marked. The round comes last, since it changes: providers cache what stays the same.
     """
     words = _words(language_of(room.task))
-    others = words["comma"].join(_in_a_line(other.name) for other in room.agents if other.id != agent.id)
-    who = words["others" if others else "alone"].format(name=_in_a_line(agent.name), others=others)
+    others = words["comma"].join(_one_line(other.name) for other in room.agents if other.id != agent.id)
+    who = words["others" if others else "alone"].format(name=_one_line(agent.name), others=others)
     left = max(0, room.max_rounds - round_)
     when = words["round" if left else "last_round"].format(round=round_, most=room.max_rounds, left=left)
     if is_synthesis(room, round_, agent.id):
@@ -92,20 +90,21 @@ def room_told(room: ConversationRow, agent: AgentInfo, round_: int) -> str:
 
 def without_own_mark(text: str, name: str) -> str:
     """Return what an agent said without the ``[name]:`` that some models add."""
-    begun = text.lstrip()
     mark = f"[{name}]"
-    if not begun.startswith(mark) or begun[len(mark) :].lstrip()[:1] not in (":", "："):
+    words = text.lstrip()
+    rest = words.removeprefix(mark).lstrip()
+    if not words.startswith(mark) or rest[:1] not in (":", "："):
         return text
-    return begun[len(mark) :].lstrip()[1:].lstrip()
+    return rest[1:].lstrip()
 
 
-def _in_a_line(name: str) -> str:
+def _one_line(name: str) -> str:
     return " ".join(name.split())
 
 
 def distinct_names(wanted: Sequence[str]) -> list[str]:
     """Return a name for each agent: the wanted one, with a number behind it if another one has it already."""
-    names: dict[str, str] = {}  # as ``@name`` finds them
+    names: dict[str, str] = {}  # by their case-folded form, since ``@name`` ignores case
     for name in wanted:
         shown, number = name, count(2)
         while shown.casefold() in names:

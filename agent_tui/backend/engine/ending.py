@@ -29,7 +29,7 @@ class TokenUse:
     guessed: int = 0
     cost: float | None = None
     first_token_seconds: float | None = None
-    told: bool = False
+    is_reported: bool = False
     context: int = 0  # tokens of the newest call and its answer, if the model reported them
     context_limit: int = 0
 
@@ -41,7 +41,7 @@ class TokenUse:
     @property
     def usage(self) -> Usage | None:
         """The models' reports, added up; ``None`` if there was none."""
-        if not self.told:
+        if not self.is_reported:
             return None
         return Usage(
             self.prompt,
@@ -52,20 +52,20 @@ class TokenUse:
             self.context_limit,
         )
 
-    def add(self, call: Call, request: ModelRequest, said: int, cost: Cost) -> None:
-        """Add a call that answered ``request`` with this many characters."""
+    def add(self, call: Call, request: ModelRequest, characters: int, cost: Cost) -> None:
+        """Add a call that answered ``request`` with this many ``characters``."""
         if self.first_token_seconds is None:
             self.first_token_seconds = call.first_piece_seconds
         if call.usage is not None:
-            self.told = True
+            self.is_reported = True
             self.context = call.usage.prompt_tokens + call.usage.completion_tokens
             self.prompt += call.usage.prompt_tokens
             self.completion += call.usage.completion_tokens
             dollars = cost(call.usage.prompt_tokens, call.usage.completion_tokens)
-        elif said:
-            self.guessed += said // 4
-            told = sum(len(message.content) for message in request.messages)
-            dollars = cost(told // 4, said // 4)
+        elif characters:
+            self.guessed += characters // 4
+            prompt = sum(len(message.content) for message in request.messages)
+            dollars = cost(prompt // 4, characters // 4)
         else:
             dollars = None
         if dollars is not None:
@@ -74,8 +74,8 @@ class TokenUse:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnding:
-    """The result: complete, failed (``error``) or ``cut``. ``rest`` is written with the end: the last of its
-    steps.
+    """The result: complete, failed (``error``) or ``cut``. ``rest``, the last of its steps, is written with
+    the end.
     """
 
     steps: tuple[Step, ...] = ()
@@ -103,12 +103,12 @@ class TurnEnding:
         )
 
 
-def left_open(
-    turn: TurnRow, found: Sequence[Step], reason: str, now: str, encode: Encode | None
+def ending_after_crash(
+    turn: TurnRow, stored: Sequence[Step], reason: str, now: str, encode: Encode | None
 ) -> TurnEnding:
     """Return the ending of an attempt whose process died after these steps. Nothing is run again."""
-    steps, written = StepLog(turn.message_id, now, found, encode), ChangeSet()
-    for step in found:
+    steps, written = StepLog(turn.message_id, now, stored, encode), ChangeSet()
+    for step in stored:
         if step.type in ("text", "thinking"):
             steps.put(step, written)
     for call in steps.calls_without_result():
@@ -121,6 +121,6 @@ def left_open(
         else:
             steps.set_call(call, "unknown", None, written)
             steps.put_result(call, UNKNOWN, success=False, written=written)
-    said = (step.content + step.arguments for step in steps.in_order if step.type != "tool_result")
-    used = TokenUse(guessed=token_count("".join(said)))
+    texts = (step.content + step.arguments for step in steps.in_order if step.type != "tool_result")
+    used = TokenUse(guessed=token_count("".join(texts)))
     return TurnEnding(steps.in_order, cut=reason, used=used, rest=written)

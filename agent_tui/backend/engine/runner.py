@@ -11,7 +11,7 @@ from agent_tui.backend.engine import record
 from agent_tui.backend.engine.answer.attempt import Attempt
 from agent_tui.backend.engine.budget import used_up
 from agent_tui.backend.engine.context.history import Brief, Chain, room_brief
-from agent_tui.backend.engine.ending import TurnEnding, left_open
+from agent_tui.backend.engine.ending import TurnEnding, ending_after_crash
 from agent_tui.backend.engine.kinds import kind_of
 from agent_tui.backend.engine.plan import (
     CloseRound,
@@ -224,7 +224,9 @@ class Runner:
     async def _close(self, room: ConversationRow, turn: TurnRow, reason: str) -> None:
         """Close a turn that a process left open when it died; its calls are not run again."""
         known = (await self._store.read(stored_steps.steps, room.id, [turn])).get(turn.message_id, ())
-        ending = left_open(turn, known, reason, self._resources.now(), self.kind.encode(room, turn, False))
+        ending = ending_after_crash(
+            turn, known, reason, self._resources.now(), self.kind.encode(room, turn, False)
+        )
         ending.rest.add(self.kind.ended(room, turn, ending, ()))
         await self._write(ending.rest)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent_tui.backend.engine.answer.call import Heard
 from agent_tui.backend.engine.answer.steps import MAX_CALLS, StepLog
-from agent_tui.backend.engine.context.history import NO_RESULT, steps_told
+from agent_tui.backend.engine.context.history import NO_RESULT, step_messages
 from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS, ChangeSet
 from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece
 from agent_tui.backend.store.rows import StepPut
@@ -110,7 +110,7 @@ def test_a_call_without_a_result_is_told_as_unknown() -> None:
         Step("step-4", 4, "tool_result", "found", name="g", id_ref="step-3"),
         Step("step-5", 5, "text", "So."),
     )
-    told = steps_told(steps)
+    told = step_messages(steps)
     assert [(one.role, one.content, one.call_id) for one in told] == [
         ("assistant", "I look.", ""),
         ("tool", NO_RESULT, "a"),

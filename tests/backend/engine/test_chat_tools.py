@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.answer.steps import StepLog
-from agent_tui.backend.engine.answer.tools import ToolCalls, Waiting, Workshop, tools_for_model
+from agent_tui.backend.engine.answer.tools import PendingReply, ToolCalls, Workshop, tools_for_model
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import ChangeSet
@@ -39,7 +39,7 @@ class Nobody:
     def could_allow(self, tool: str) -> bool:
         return False
 
-    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
+    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> PendingReply:
         raise AssertionError
 
     def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:

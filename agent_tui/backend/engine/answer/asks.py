@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from agent_tui.backend.engine.answer.tools import CallAllowed, CallDenied, Waiting
+from agent_tui.backend.engine.answer.tools import CallAllowed, CallDenied, PendingReply
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import OpenPrograms, UnwatchedTimers
 from agent_tui.backend.engine.words import storable
@@ -56,14 +56,14 @@ class AskDecision:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCall:
     """A call that asks. ``is_taken``: a decision about it is being stored, so another one is refused."""
 
     call: Step
     arguments: Mapping[str, Any]
     place: ToolPlace
     ask: ToolAsk
-    word: Waiting
+    reply: PendingReply
     is_taken: bool = False
 
 
@@ -72,7 +72,7 @@ class _OpenForm:
     """A call that runs and asks for values."""
 
     form: ToolForm
-    word: asyncio.Future[FormAnswer]
+    reply: asyncio.Future[FormAnswer]
 
 
 class Asks:
@@ -94,7 +94,7 @@ class Asks:
         self._patterns = patterns
         self._rules: list[StoredRule] = []
         self._changing = asyncio.Lock()  # held while the rules change, in the store and here
-        self._open: dict[Key, _Open | _OpenForm] = {}
+        self._open: dict[Key, _OpenCall | _OpenForm] = {}
         self._readers: Counter[str] = Counter()
         self._alone = UnwatchedTimers([(timing.unattended, self._deny_all)], timing.sleep)
 
@@ -108,7 +108,7 @@ class Asks:
 
     @contextmanager
     def attend(self, room_id: str) -> Iterator[None]:
-        """Count a reader who can answer asks of the conversation, while this is open."""
+        """Count a reader who can answer asks of the conversation, while the context is open."""
         self._readers[room_id] += 1
         self._look(room_id)
         try:
@@ -127,43 +127,43 @@ class Asks:
         """Return whether a rule lets the call run without asking."""
         if any(allows(pattern, tool, arguments, place) for pattern in self._patterns()):
             return True
-        mine = [rule for rule in self._holding(room_id) if rule.tool == tool]
-        if not mine:
+        rules = [rule for rule in self._rules_in(room_id) if rule.tool == tool]
+        if not rules:
             return False
         exact = exact_rule(tool, arguments, place)
-        return any((rule.pattern, rule.folder) == exact for rule in mine)
+        return any((rule.pattern, rule.folder) == exact for rule in rules)
 
     def could_allow(self, room_id: str, tool: str, *, is_alone: bool = False) -> bool:
         """Return whether a person can be asked, or a rule covers the tool."""
         if self._is_somebody_there(room_id) and not is_alone:
             return True
         is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
-        return is_named or any(rule.tool == tool for rule in self._holding(room_id))
+        return is_named or any(rule.tool == tool for rule in self._rules_in(room_id))
 
     def ask(
         self, key: Key, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk
-    ) -> Waiting:
+    ) -> PendingReply:
         """Wait for a person's decision about the call; if nobody is there, it is denied."""
         if not self._is_somebody_there(key[0]):
             return _resolved(CallDenied(NOBODY))
-        word: Waiting = asyncio.get_running_loop().create_future()
-        self._wait(key, _Open(call, arguments, place, ask, word))
-        return word
+        reply: PendingReply = asyncio.get_running_loop().create_future()
+        self._wait(key, _OpenCall(call, arguments, place, ask, reply))
+        return reply
 
     def fill_in(self, key: Key, form: ToolForm) -> asyncio.Future[FormAnswer]:
         """Wait for a person to fill in a form; if nobody is there, it is declined."""
         if not self._is_somebody_there(key[0]):
             return _resolved(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
-        word: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
-        self._wait(key, _OpenForm(form, word))
-        return word
+        reply: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
+        self._wait(key, _OpenForm(form, reply))
+        return reply
 
-    def _wait(self, key: Key, one: _Open | _OpenForm) -> None:
-        self._open[key] = one
-        one.word.add_done_callback(lambda _: self._open.pop(key, None))
+    def _wait(self, key: Key, pending: _OpenCall | _OpenForm) -> None:
+        self._open[key] = pending
+        pending.reply.add_done_callback(lambda _: self._open.pop(key, None))
         self._look(key[0])
 
-    async def answer(self, key: Key, word: AskDecision, kinds: Collection[str]) -> None:
+    async def answer(self, key: Key, answer: AskDecision, kinds: Collection[str]) -> None:
         """Take a person's decision about a call in a conversation of one of these kinds. Raises ``Refused``:
         422 for an invalid decision or values that do not fit the form, 409 if the call was answered before;
         ``NotFound``.
@@ -171,54 +171,54 @@ class Asks:
         await self._store.read(reads.conversation, key[0], kinds)
         if key not in self._open and key[2] not in await self._store.read(calls, *key[:2]):
             raise NotFound(f"There is no call {key[2][:100]} in this conversation", status=404)
-        await self.take(key, word)
+        await self.take(key, answer)
 
-    async def take(self, key: Key, word: AskDecision) -> None:
+    async def take(self, key: Key, answer: AskDecision) -> None:
         """Take a person's decision about a call of any conversation. Raises ``Refused`` as ``answer``."""
-        if word.decision not in (*DECISIONS, *FORM_DECISIONS):
+        if answer.decision not in (*DECISIONS, *FORM_DECISIONS):
             known = ", ".join((*DECISIONS, *FORM_DECISIONS))
             raise Refused("The decision is unknown", f"It is one of: {known}.", status=422)
-        one = self._open.get(key)
-        if one is None or one.word.done():
-            is_form = word.decision in FORM_DECISIONS
+        pending = self._open.get(key)
+        if pending is None or pending.reply.done():
+            is_form = answer.decision in FORM_DECISIONS
             what = "The form is no longer open" if is_form else "The call no longer needs approval"
             raise Refused(what, "It was already answered.", status=409)
-        fitting = FORM_DECISIONS if isinstance(one, _OpenForm) else DECISIONS
-        if word.decision not in fitting:
+        fitting = FORM_DECISIONS if isinstance(pending, _OpenForm) else DECISIONS
+        if answer.decision not in fitting:
             detail = f"It is one of: {', '.join(fitting)}."
             raise Refused("The decision does not fit what is asked", detail, status=422)
-        if isinstance(one, _OpenForm):
-            self._take_form(one, word)
+        if isinstance(pending, _OpenForm):
+            self._take_form(pending, answer)
         else:
-            await self._decide(key[0], one, word)
+            await self._decide(key[0], pending, answer)
 
-    def _take_form(self, one: _OpenForm, word: AskDecision) -> None:
-        action = FORM_DECISIONS[word.decision]
+    def _take_form(self, pending: _OpenForm, answer: AskDecision) -> None:
+        action = FORM_DECISIONS[answer.decision]
         if action != "accept":
-            one.word.set_result(FormAnswer(action))
+            pending.reply.set_result(FormAnswer(action))
             return
-        if wrong := problems(one.form, word.values):
+        if wrong := problems(pending.form, answer.values):
             lines = "; ".join(f"{visible_line(name, 60)}: {why}" for name, why in list(wrong.items())[:10])
             raise Refused("The values do not fit the form", lines, status=422)
-        one.word.set_result(FormAnswer("accept", dict(word.values)))
+        pending.reply.set_result(FormAnswer("accept", dict(answer.values)))
 
-    async def _decide(self, room_id: str, one: _Open, word: AskDecision) -> None:
-        if one.is_taken:
+    async def _decide(self, room_id: str, pending: _OpenCall, answer: AskDecision) -> None:
+        if pending.is_taken:
             raise Refused("The call no longer needs approval", "It was already answered.", status=409)
-        if word.decision in ("conversation", "always"):
-            if not one.ask.pattern or word.pattern.strip() not in ("", one.ask.pattern):
+        if answer.decision in ("conversation", "always"):
+            if not pending.ask.pattern or answer.pattern.strip() not in ("", pending.ask.pattern):
                 detail = "A rule is kept for the very call that was shown, by the pattern of the ask."
                 raise Refused("The pattern is not that of this call", detail, status=422)
-            one.is_taken = True
+            pending.is_taken = True
             try:
-                await self._keep(one, room_id if word.decision == "conversation" else "")
+                await self._keep(pending, room_id if answer.decision == "conversation" else "")
             finally:
-                one.is_taken = False
-        if not one.word.done():  # the call was not stopped meanwhile
-            why = storable(word.reason[:MAX_REASON_CHARACTERS]).strip()
+                pending.is_taken = False
+        if not pending.reply.done():  # the call was not stopped meanwhile
+            why = storable(answer.reason[:MAX_REASON_CHARACTERS]).strip()
             denied = CallDenied(f"denied by the user: {why}" if why else "denied by the user")
-            one.word.set_result(denied if word.decision == "deny" else CallAllowed())
-        self._let_go()
+            pending.reply.set_result(denied if answer.decision == "deny" else CallAllowed())
+        self._allow_by_rules()
 
     def rules(self) -> list[StoredRule]:
         """Return all rules except the config file's, including those of one conversation."""
@@ -235,7 +235,7 @@ class Asks:
         """Forget a deleted conversation."""
         self._rules = [rule for rule in self._rules if rule.conversation_id != room_id]
 
-    def _holding(self, room_id: str) -> list[StoredRule]:
+    def _rules_in(self, room_id: str) -> list[StoredRule]:
         return [rule for rule in self._rules if rule.conversation_id in ("", room_id)]
 
     def _rule(self, rule_id: str) -> StoredRule:
@@ -244,9 +244,9 @@ class Asks:
                 return rule
         raise NotFound(f"There is no rule {rule_id[:100]}", status=404)
 
-    async def _keep(self, one: _Open, room_id: str) -> None:
-        now, ask = self._timing.now().isoformat(), one.ask
-        rule = StoredRule(uuid4().hex, one.call.name, ask.pattern, now, room_id, ask.folder)
+    async def _keep(self, pending: _OpenCall, room_id: str) -> None:
+        now, ask = self._timing.now().isoformat(), pending.ask
+        rule = StoredRule(uuid4().hex, pending.call.name, ask.pattern, now, room_id, ask.folder)
         async with self._changing:
             await self._change(room_id, RulePut(rule))
 
@@ -259,12 +259,12 @@ class Asks:
         finally:
             self._rules = await self._store.read(reads.rules)
 
-    def _let_go(self) -> None:
-        for (room_id, _, _), one in list(self._open.items()):
-            if isinstance(one, _OpenForm) or one.word.done():
+    def _allow_by_rules(self) -> None:
+        for (room_id, _, _), pending in list(self._open.items()):
+            if isinstance(pending, _OpenForm) or pending.reply.done():
                 continue
-            if self.allows(room_id, one.call.name, one.arguments, one.place):
-                one.word.set_result(CallAllowed())
+            if self.allows(room_id, pending.call.name, pending.arguments, pending.place):
+                pending.reply.set_result(CallAllowed())
 
     def _is_somebody_there(self, room_id: str) -> bool:
         return bool(self._readers[room_id] or self._presence.programs)
@@ -282,13 +282,13 @@ class Asks:
         return any(key[0] == room_id for key in self._open)
 
     def _deny_all(self, room_id: str) -> None:
-        for key, one in list(self._open.items()):
-            if key[0] != room_id or one.word.done():
+        for key, pending in list(self._open.items()):
+            if key[0] != room_id or pending.reply.done():
                 continue
-            if isinstance(one, _OpenForm):
-                one.word.set_result(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
+            if isinstance(pending, _OpenForm):
+                pending.reply.set_result(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
             else:
-                one.word.set_result(CallDenied(NOBODY))
+                pending.reply.set_result(CallDenied(NOBODY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ class RoomGate:
         """Return whether any call of the tool might be allowed."""
         return self.asks.could_allow(self.room_id, tool, is_alone=self.is_alone)
 
-    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
+    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> PendingReply:
         """Return a future for the decision."""
         if self.is_alone:
             return _resolved(CallDenied(NOBODY))
@@ -322,6 +322,6 @@ class RoomGate:
 
 
 def _resolved(value: T) -> asyncio.Future[T]:
-    word: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    word.set_result(value)
-    return word
+    reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    reply.set_result(value)
+    return reply

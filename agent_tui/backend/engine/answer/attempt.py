@@ -20,7 +20,7 @@ from agent_tui.backend.engine.context.compacting import (
     with_summary,
 )
 from agent_tui.backend.engine.context.guide import guide_of, with_guide
-from agent_tui.backend.engine.context.history import Brief, cut_off, steps_told, without_unrun
+from agent_tui.backend.engine.context.history import Brief, last_words_of, step_messages, without_unrun
 from agent_tui.backend.engine.context.trimming import (
     SHORT_TOKENS,
     Fitting,
@@ -124,7 +124,7 @@ class Attempt:
         if "images" in self._terms.refuses:  # images that nobody sees take no room
             self._request = self._request.without_images()
         if not self._may_summarise:
-            self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before)).left_out)
+            self.turn = replace(turn, trimmed=self._fitting(step_messages(brief.before)).left_out)
 
     def cut(self, reason: str) -> None:
         """End it with what was said so far, also inside a tool; if its model has finished, it is complete."""
@@ -224,7 +224,7 @@ class Attempt:
         await self._tell(guide.note, *([] if self._may_summarise else self._left_out()))
 
     def _left_out(self) -> list[NotePiece]:
-        return self._fitting(steps_told(self.brief.before)).notes
+        return self._fitting(step_messages(self.brief.before)).notes
 
     async def _tools_to_offer(self) -> tuple[ToolSpec, ...]:
         names = self.brief.tools
@@ -251,7 +251,7 @@ class Attempt:
         told: list[ChatMessage] = []
         query = stored_steps.steps_before
         for steps in await self._resources.store.read(query, self.row.id, self.turn, self.brief.continued):
-            told += steps_told([step for step in steps if step.type in ("tool_call", "tool_result")])
+            told += step_messages([step for step in steps if step.type in ("tool_call", "tool_result")])
         return told
 
     def _fitting(self, mine: Sequence[ChatMessage]) -> Fitting:
@@ -321,7 +321,7 @@ class Attempt:
         return ("", call.error) if call.error or call.cut else (text, "")
 
     def _is_too_long(self, context: int) -> bool:
-        mine = steps_told(self.brief.before)
+        mine = step_messages(self.brief.before)
         request = replace(self._request, messages=(*self._request.messages, *mine))
         return fitted(request, context, limits_answer=False)[1].left_out > 0
 
@@ -389,11 +389,11 @@ class Attempt:
     def _request_of_round(self, round_: int) -> tuple[ModelRequest, Fitting]:
         request, before = self._request, self.brief.before
         images = {} if self._calls is None else self._calls.images
-        mine = steps_told(joined_steps(without_unrun(before), self._steps.in_order), images)
+        mine = step_messages(joined_steps(without_unrun(before), self._steps.in_order), images)
         goes_on = bool(before) and not self._steps.done
         # This is not the round of a room, in which there are many turns.
         at = round_ if request.max_rounds == 1 and not request.speaker else request.round
-        fitting, continues = self._fitting(mine), cut_off(mine) if goes_on else ""
+        fitting, continues = self._fitting(mine), last_words_of(mine) if goes_on else ""
         return replace(request, messages=fitting.messages, round=at, continues=continues), fitting
 
     async def _listen(self, call: Call, pricing: asyncio.Task[Cost], before: int) -> None:

@@ -36,7 +36,7 @@ OUTDATED = (
     "not run: by now it would do something else than the user was shown and allowed (a file was changed "
     "meanwhile); look again, then call again"
 )
-
+STOPPED_BEFORE = "not run: the answer was stopped before that"
 MAX_ASK_CHARACTERS = 300_000  # what is not shown completely cannot be allowed
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class CallStopped:
 
 
 Approval = CallAllowed | CallDenied | CallStopped
-Waiting = asyncio.Future[CallAllowed | CallDenied]
+PendingReply = asyncio.Future[CallAllowed | CallDenied]
 
 
 class Gate(Protocol):
@@ -105,7 +105,7 @@ class Gate(Protocol):
         """
         ...
 
-    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
+    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> PendingReply:
         """Return a future for the decision; cancelling it withdraws the question."""
         ...
 
@@ -128,20 +128,20 @@ class Workshop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A call: found, and what it would do looked at when its turn comes."""
+class _Job:
+    """A call with its tool; what it would do is looked at when its turn comes."""
 
     call: Step
     tool: Tool | None = None
     arguments: Mapping[str, Any] | None = None
     ask: ToolAsk | None = None
-    word: Waiting | None = None  # for the decision of a person
+    reply: PendingReply | None = None  # for the decision of a person
     refusal: ToolOutput | None = None  # it cannot run, even if allowed
     refused: str = "failed"  # or "cut": the status of a call that cannot run
 
     @property
     def status(self) -> str:
-        """How it stands when its turn comes."""
+        """Its status when its turn comes."""
         return self.refused if self.refusal else "asks" if self.ask else "running"
 
     @property
@@ -179,71 +179,71 @@ class ToolCalls:
         first, *later = in_turns(found)
         ready = await self._prepare_calls(first)
         self._steps.now = self._timing.now().isoformat()
-        for one in ready:
-            self._steps.put_call(one.call, one.status, one.ask, written)
-        for one in (one for turn in later for one in turn):
-            self._steps.put_call(one.call, WAITS, None, written)
+        for job in ready:
+            self._steps.put_call(job.call, job.status, job.ask, written)
+        for job in (job for turn in later for job in turn):
+            self._steps.put_call(job.call, WAITS, None, written)
         await self._take_turn(ready, written)
         for turn in later:
             ready, written = await self._prepare_calls(turn), ChangeSet()
-            for one in ready:
-                self._steps.set_call(one.call, one.status, None, written, one.ask)
+            for job in ready:
+                self._steps.set_call(job.call, job.status, None, written, job.ask)
             await self._take_turn(ready, written)
 
-    async def _take_turn(self, turn: Sequence[_Prepared], written: ChangeSet) -> None:
+    async def _take_turn(self, turn: Sequence[_Job], written: ChangeSet) -> None:
         """Store calls whose turn has come, together with ``written``, and run them in parallel."""
-        for one in turn:
-            if one.refusal is not None:
+        for job in turn:
+            if job.refusal is not None:
                 self._steps.put_result(
-                    one.call, storable(one.refusal.content), success=False, written=written
+                    job.call, storable(job.refusal.content), success=False, written=written
                 )
         try:
             await self._write(written)
         except StoreError:
-            for one in turn:
-                if one.word is not None:
-                    one.word.cancel()
+            for job in turn:
+                if job.reply is not None:
+                    job.reply.cancel()
             raise
-        running = [self._carry_out(one) for one in turn if one.refusal is None]
+        running = [self._carry_out(job) for job in turn if job.refusal is None]
         outcomes = await asyncio.gather(*running, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _prepare_calls(self, turn: Sequence[_Prepared]) -> list[_Prepared]:
-        ready = await asyncio.gather(*(self._unless_stopped(one.call, self._prepare(one)) for one in turn))
+    async def _prepare_calls(self, turn: Sequence[_Job]) -> list[_Job]:
+        ready = await asyncio.gather(*(self._unless_stopped(job.call, self._prepare(job)) for job in turn))
         # Before anyone can know about it: an answer may come at once.
-        return [self._with_approval(one) for one in ready]
+        return [self._with_approval(job) for job in ready]
 
-    async def _unless_stopped(self, call: Step, work: Coroutine[Any, Any, _Prepared]) -> _Prepared:
-        stopped = failed_output("not run: the answer was stopped before that")
-        return await self._unless_cut(work) or _Prepared(call, refusal=stopped, refused="cut")
+    async def _unless_stopped(self, call: Step, work: Coroutine[Any, Any, _Job]) -> _Job:
+        refusal = failed_output(STOPPED_BEFORE)
+        return await self._unless_cut(work) or _Job(call, refusal=refusal, refused="cut")
 
-    async def _find(self, call: Step) -> _Prepared:
+    async def _find(self, call: Step) -> _Job:
         tool = self._workshop.tools.tool(call.name)
         if tool is None or call.name not in self._workshop.enabled:
             why = f"the tool {call.name!r} does not exist" if call.name else "the call names no tool"
             if tool is not None:
                 why = f"the tool {call.name!r} is not enabled in this conversation"
             names = ", ".join(sorted(self._workshop.enabled)) or "none"
-            return _Prepared(call, refusal=failed_output(f"{why}; there are: {names}"))
+            return _Job(call, refusal=failed_output(f"{why}; there are: {names}"))
         try:
             arguments = await parse_in_thread(tool.spec, call.arguments)
         except ToolError as error:
-            return _Prepared(call, refusal=failed_output(str(error)))
-        return _Prepared(call, tool, arguments)
+            return _Job(call, refusal=failed_output(str(error)))
+        return _Job(call, tool, arguments)
 
-    async def _prepare(self, one: _Prepared) -> _Prepared:
-        arguments = one.arguments or {}
-        if one.tool is None:
-            return one
-        needs_word = one.tool.permission == "ask" or self._workshop.is_foreign
-        if not needs_word or self._is_let_run(one.call.name, arguments):
-            return one
+    async def _prepare(self, job: _Job) -> _Job:
+        arguments = job.arguments or {}
+        if job.tool is None:
+            return job
+        needs_approval = job.tool.permission == "ask" or self._workshop.is_foreign
+        if not needs_approval or self._is_allowed_by_rule(job.call.name, arguments):
+            return job
         try:
-            return replace(one, ask=await self._ask_of(one.tool, arguments))
+            return replace(job, ask=await self._ask_of(job.tool, arguments))
         except ToolError as error:
-            return replace(one, refusal=failed_output(str(error)))
+            return replace(job, refusal=failed_output(str(error)))
 
     async def _ask_of(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
         """Return what the call would do, as a person is shown it; raises ``ToolError`` if that is
@@ -253,7 +253,7 @@ class ToolCalls:
         try:
             # In a thread: it may read files for the preview.
             async with asyncio.timeout(self._timing.preview):
-                return await asyncio.to_thread(self._look, tool, arguments)
+                return await asyncio.to_thread(self._preview, tool, arguments)
         except ToolError:
             raise
         except TimeoutError:
@@ -263,7 +263,7 @@ class ToolCalls:
         except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
             raise ToolError(f"{name} crashed: {failure(error)}") from None
 
-    def _look(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
+    def _preview(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
         """Return the preview for a person, with the rule that they may keep; reads files."""
         name, place = tool.spec.name, self._workshop.place
         ask = tool.ask(arguments, place)
@@ -279,26 +279,27 @@ class ToolCalls:
         call, preview = storable(ask.call), storable(ask.preview)
         return ToolAsk(call, preview, ask.preview_type, pattern, folder)
 
-    def _with_approval(self, one: _Prepared) -> _Prepared:
-        if one.ask is None:
-            return one
+    def _with_approval(self, job: _Job) -> _Job:
+        if job.ask is None:
+            return job
         place = self._workshop.place
-        return replace(one, word=self._workshop.gate.ask(one.call, one.arguments or {}, place, one.ask))
+        return replace(job, reply=self._workshop.gate.ask(job.call, job.arguments or {}, place, job.ask))
 
-    def _is_let_run(self, name: str, arguments: Mapping[str, Any]) -> bool:
+    def _is_allowed_by_rule(self, name: str, arguments: Mapping[str, Any]) -> bool:
         return self._workshop.gate.allows(name, arguments, self._workshop.place)
 
-    async def _carry_out(self, one: _Prepared) -> None:
+    async def _carry_out(self, job: _Job) -> None:
         try:
-            if one.word is not None and not await self._is_allowed(one.call, one.word):
+            if job.reply is not None and not await self._wait_for_approval(job.call, job.reply):
                 return
-            await self._run(one)
+            await self._run(job)
         except StoreError:
             self.cut()  # nothing can be stored, so nothing may run
             raise
 
-    async def _is_allowed(self, call: Step, word: Waiting) -> bool:
-        approval: Approval = await self._unless_cut(_result(word)) or CallStopped()
+    async def _wait_for_approval(self, call: Step, reply: PendingReply) -> bool:
+        """Return whether the call may run, once that is decided."""
+        approval: Approval = await self._unless_cut(_result(reply)) or CallStopped()
         match approval:
             case CallAllowed():
                 written = ChangeSet()
@@ -307,33 +308,31 @@ class ToolCalls:
             case CallDenied(why):
                 await self._end(call, "denied", failed_output(why), None)
             case CallStopped():
-                word.cancel()
+                reply.cancel()
                 await self._end(call, "cut", failed_output("not run: the answer was stopped"), None)
         return isinstance(approval, CallAllowed)
 
-    async def _run(self, one: _Prepared) -> None:
-        if one.tool is None:
+    async def _run(self, job: _Job) -> None:
+        if job.tool is None:
             return
         if self._cut.is_set():  # while its start was being stored
-            await self._end(
-                one.call, "cut", failed_output("not run: the answer was stopped before that"), None
-            )
+            await self._end(job.call, "cut", failed_output(STOPPED_BEFORE), None)
             return
-        if outdated := await self._unless_cut(self._why_outdated(one.tool, one)):
-            await self._end(one.call, "failed", failed_output(outdated), None)
+        if outdated := await self._unless_cut(self._why_outdated(job.tool, job)):
+            await self._end(job.call, "failed", failed_output(outdated), None)
             return
         clock = asyncio.get_running_loop().time
         begun = clock()
         changes: list[FileChange] = []
-        output = await self._run_tool(one.call, one.tool, one.arguments or {}, changes)
+        output = await self._run_tool(job.call, job.tool, job.arguments or {}, changes)
         seconds = round(clock() - begun, 3)
         if output is None:
             why = failed_output("cut: the answer was stopped while this ran")
-            await self._end(one.call, "cut", why, seconds, changes)
+            await self._end(job.call, "cut", why, seconds, changes)
         else:
             if output.images:
-                self.images[one.call.id] = output.images
-            await self._end(one.call, "done" if output.success else "failed", output, seconds, changes)
+                self.images[job.call.id] = output.images
+            await self._end(job.call, "done" if output.success else "failed", output, seconds, changes)
 
     async def _run_tool(
         self, call: Step, tool: Tool, arguments: Mapping[str, Any], changes: list[FileChange]
@@ -346,9 +345,9 @@ class ToolCalls:
         forms: asyncio.Queue[tuple[ToolForm, asyncio.Future[FormAnswer]]] = asyncio.Queue()
 
         async def fill_in(form: ToolForm) -> FormAnswer:
-            reply: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
-            forms.put_nowait((form, reply))
-            return await reply
+            answer: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
+            forms.put_nowait((form, answer))
+            return await answer
 
         def tell(line: str) -> None:
             newest[:] = [line]
@@ -381,7 +380,7 @@ class ToolCalls:
     async def _write_progress(self, call: Step, remarks: list[str], newest: list[str]) -> None:
         """Store what a running tool reported since the last time."""
         written = ChangeSet()
-        self._steps.note([NotePiece("form_declined", about=storable(one)) for one in remarks], written)
+        self._steps.note([NotePiece("form_declined", about=storable(remark)) for remark in remarks], written)
         remarks.clear()
         if newest:
             self._steps.put_progress(call, storable(newest.pop()), written)
@@ -389,44 +388,44 @@ class ToolCalls:
             await self._write(written)
 
     async def _fill_in(
-        self, call: Step, form: ToolForm, reply: asyncio.Future[FormAnswer], work: asyncio.Task[Any]
+        self, call: Step, form: ToolForm, answer: asyncio.Future[FormAnswer], work: asyncio.Task[Any]
     ) -> None:
         """Ask a person what a running tool wants to know, until they answer, the answer is cut, the tool
         ends, or it withdraws the question.
         """
-        if reply.done():
+        if answer.done():
             return
-        word = self._workshop.gate.fill_in(call, form)
-        if not word.done():
+        reply = self._workshop.gate.fill_in(call, form)
+        if not reply.done():
             ask = ToolAsk(f"{form.server} asks you for {form.amount}", form=form)
             cut = asyncio.create_task(self._cut.wait())
             written = ChangeSet()
             try:
                 self._steps.set_call(call, "asks", None, written, ask)
                 await self._write(written)
-                await asyncio.wait({work, word, reply, cut}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({work, reply, answer, cut}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 cut.cancel()
-                if not word.done():
-                    word.set_result(FormAnswer("cancel"))
+                if not reply.done():
+                    reply.set_result(FormAnswer("cancel"))
             written = ChangeSet()
             self._steps.set_call(call, "running", None, written)
             await self._write(written)
-        if not reply.done():
-            reply.set_result(word.result())
+        if not answer.done():
+            answer.set_result(reply.result())
 
-    async def _why_outdated(self, tool: Tool, one: _Prepared) -> str:
+    async def _why_outdated(self, tool: Tool, job: _Job) -> str:
         """Return why a person's decision no longer counts, for example because a file changed since its diff
         was shown. "" if it counts, or if a rule lets the call run in any case.
         """
-        arguments = one.arguments or {}
-        if one.ask is None or self._is_let_run(one.call.name, arguments):
+        arguments = job.arguments or {}
+        if job.ask is None or self._is_allowed_by_rule(job.call.name, arguments):
             return ""
         try:
             now = await self._ask_of(tool, arguments)
         except ToolError as error:
             return str(error)
-        return "" if now == one.ask else OUTDATED
+        return "" if now == job.ask else OUTDATED
 
     async def _end(
         self,
@@ -468,9 +467,9 @@ class ToolCalls:
         return None if task.cancelled() else task.result()
 
 
-def in_turns(calls: Sequence[_Prepared]) -> list[list[_Prepared]]:
+def in_turns(calls: Sequence[_Job]) -> list[list[_Job]]:
     """Return the calls in the order given, those that may run in parallel together."""
-    turns: list[list[_Prepared]] = []
+    turns: list[list[_Job]] = []
     for call in calls:
         if turns and not (call.changes or turns[-1][-1].changes):
             turns[-1].append(call)
@@ -487,37 +486,40 @@ async def tools_for_model(
     timing: Timing,
     tell: Callable[[NotePiece], Awaitable[None]],
 ) -> tuple[ToolSpec, ...]:
-    """Return the tools that a model may call; none after a ``cut``. MCP servers take a while to start:
-    ``tell`` gets those that are waited for, and in the end those that are missing. Only servers with tools of
-    these ``names`` count, if there are some. Raises what ``tell`` raises.
+    """Return the tools that a model may call; none after a ``cut``. Raises what ``tell`` raises.
+
+    MCP servers take a while to start: ``tell`` gets those that are waited for, and in the end those that are
+    missing. If ``names`` is given, only servers with tools of these names count.
     """
-    asking = asyncio.create_task(tools.specs(names))
-    cutting = asyncio.create_task(cut.wait())
-    told = ""
+    listing = asyncio.create_task(tools.specs(names))
+    cut_wait = asyncio.create_task(cut.wait())
+    noted = ""
     try:
         while not (
-            await asyncio.wait({asking, cutting}, timeout=timing.notice, return_when="FIRST_COMPLETED")
+            await asyncio.wait({listing, cut_wait}, timeout=timing.notice, return_when="FIRST_COMPLETED")
         )[0]:
-            starting = ", ".join(one.name for one in tools.servers(names) if one.status == "starting")
-            if starting != told:
-                told = starting
-                await tell(NotePiece("servers_wait", about=told))
+            starting = ", ".join(
+                server.name for server in tools.servers(names) if server.status == "starting"
+            )
+            if starting != noted:
+                noted = starting
+                await tell(NotePiece("servers_wait", about=noted))
     finally:
-        cutting.cancel()
-        if not asking.done():
-            asking.cancel()
-            await asyncio.wait({asking}, timeout=timing.tool_grace)
-    if told:
+        cut_wait.cancel()
+        if not listing.done():
+            listing.cancel()
+            await asyncio.wait({listing}, timeout=timing.tool_grace)
+    if noted:
         await tell(NotePiece("servers_wait"))
-    if asking.cancelled() or not asking.done():
+    if listing.cancelled() or not listing.done():
         return ()
-    for one in tools.servers(names):
-        if one.status != "ready":
-            fix = f": {one.fix}" if one.fix else ""
-            about = f"{one.name}: {one.problem or 'it is still starting'}{fix}"
+    for server in tools.servers(names):
+        if server.status != "ready":
+            fix = f": {server.fix}" if server.fix else ""
+            about = f"{server.name}: {server.problem or 'it is still starting'}{fix}"
             await tell(NotePiece("server_missing", about=about))
-    return tuple(spec for spec in asking.result() if is_offered(spec.name))
+    return tuple(spec for spec in listing.result() if is_offered(spec.name))
 
 
-async def _result(word: Waiting) -> CallAllowed | CallDenied:
-    return await word
+async def _result(reply: PendingReply) -> CallAllowed | CallDenied:
+    return await reply

@@ -16,9 +16,8 @@ from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from agent_tui.backend.models.prices import Terms
 from agent_tui.model.events import Message
 
-SUMMARY: Final = (
-    "summary"  # the note of a turn that has one: ``about`` is the id of the step, ``count`` of messages
-)
+# The note of a turn that has one: ``about`` is the id of its step, ``count`` how many messages it replaces.
+SUMMARY: Final = "summary"
 SUMMARISING: Final = "summarising"  # the note while it is written
 SUMMARY_TOKENS = 2_000  # at most, and no more than a quarter of the context
 LEAST_MESSAGES = 2  # fewer are not worth a summary
@@ -38,8 +37,8 @@ KEEP = " The person adds, about what it should keep: {keep}"
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What is before a question: as models get it, and how many messages that is for a person, who may say
-    what its summary should ``keep``.
+    """What is before a question, as models get it. ``count``: how many messages a person sees there;
+    ``keep``: what the person wants its summary to keep.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -64,12 +63,12 @@ def summary_in(message: Message | None) -> tuple[str, int] | None:
     if message is None:
         return None
     texts = {step.id: step.content for step in message.steps}
-    found = ((texts.get(note.about, ""), note.count) for note in message.notes if note.note == SUMMARY)
-    return next((summary for summary in found if summary[0]), None)
+    summaries = ((texts.get(note.about, ""), note.count) for note in message.notes if note.note == SUMMARY)
+    return next((summary for summary in summaries if summary[0]), None)
 
 
-def summary_told(text: str, count: int) -> ChatMessage:
-    """Return the text that a model gets in place of this many messages."""
+def summary_message(text: str, count: int) -> ChatMessage:
+    """Return the message that a model gets in place of this many messages."""
     return ChatMessage("user", f"[Summary of the {count} messages before this]\n\n{text}", stays=True)
 
 
@@ -77,26 +76,26 @@ def with_summary(messages: Sequence[ChatMessage], past: Past, text: str) -> tupl
     """Return ``messages`` with a summary in place of what is ``past``, after the system's message."""
     head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
     rest = messages[head + len(past.messages) :]
-    return (*messages[:head], summary_told(text, past.count), *rest)
+    return (*messages[:head], summary_message(text, past.count), *rest)
 
 
 def summary_request(request: ModelRequest, past: Past, context: int) -> ModelRequest:
     """Return the call that has a model with a context of ``context`` tokens summarise the ``past``."""
     most = min(SUMMARY_TOKENS, context // 4)
     wish = KEEP.format(keep=past.keep) if past.keep else ""
-    room = context - context // SPARE_PART - most - estimate(INSTRUCTION) - estimate(REQUEST + wish)
-    words = REQUEST.format(words=_words(past.messages, max(room, 0))) + wish
+    free = context - context // SPARE_PART - most - estimate(INSTRUCTION) - estimate(REQUEST + wish)
+    words = REQUEST.format(words=_words(past.messages, max(free, 0))) + wish
     messages = (ChatMessage("system", INSTRUCTION), ChatMessage("user", words))
     return replace(request, messages=messages, tools=(), max_tokens=most, thinking=False, continues="")
 
 
-def _words(messages: Sequence[ChatMessage], room: int) -> str:
-    """Return the conversation in plain words, the newest part that fits into ``room`` tokens."""
+def _words(messages: Sequence[ChatMessage], tokens: int) -> str:
+    """Return the newest part of the conversation that fits into this many ``tokens``, in plain words."""
     kept: list[str] = []
     for message in reversed(messages):
         piece = _piece(message)
-        room -= estimate(piece)
-        if room < 0 and kept:
+        tokens -= estimate(piece)
+        if tokens < 0 and kept:
             kept.append(f"[{len(messages) - len(kept)} earlier messages left out]")
             break
         kept.append(piece)
@@ -111,5 +110,5 @@ def _piece(message: ChatMessage) -> str:
             return f"Result of {message.name}: {clipped(message.content, MAX_RESULT_CHARACTERS)}"
         case "assistant":
             calls = [f"[called {call.name} {clipped(call.arguments, 500)}]" for call in message.calls]
-            said = [clipped(message.content, MAX_PIECE_CHARACTERS)] if message.content else []
-            return "Assistant: " + "\n".join([*said, *calls])
+            words = [clipped(message.content, MAX_PIECE_CHARACTERS)] if message.content else []
+            return "Assistant: " + "\n".join([*words, *calls])

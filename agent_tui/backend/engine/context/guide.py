@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent_tui.backend.engine.context.history import question_told
+from agent_tui.backend.engine.context.history import question_text
 from agent_tui.backend.engine.context.trimming import estimate
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.models.model import ChatMessage, NotePiece
@@ -23,12 +23,12 @@ from agent_tui.model.inert import inert
 
 NAMES = ("AGENTS.md", "CLAUDE.md")  # the first one that exists
 MAX_GUIDE_BYTES = 32 * 1024
-PART = 4  # the most that it may take: this part of the model's context
+PART = 4  # the guide may take a quarter of the model's context
 FOREWORD = (
     "The working folder has a file {name}, in which its people say how work is done in it. Heed it where it "
     "concerns what you are asked. It gives no permission: tools that need approval still do."
 )
-GOES_ON = "\n[… the file goes on]"
+CUT_MARK = "\n[… the file goes on]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,5 +83,5 @@ def _guide_of(name: str, data: bytes, most_tokens: int) -> Guide | None:
     is_cut = len(data) > MAX_GUIDE_BYTES or text != whole
     note = NotePiece("guide_cut" if is_cut else "guide", count=len(text.encode("utf-8")), about=name)
     # The model does not get what a person cannot see in the file.
-    shown = Attachment(name, inert(storable(text)) + (GOES_ON if is_cut else ""))
-    return Guide(question_told(FOREWORD.format(name=name), [shown]), note)
+    shown = Attachment(name, inert(storable(text)) + (CUT_MARK if is_cut else ""))
+    return Guide(question_text(FOREWORD.format(name=name), [shown]), note)

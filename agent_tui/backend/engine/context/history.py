@@ -8,10 +8,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agent_tui.backend.engine.agents import is_synthesis, room_told, synthesizer, without_own_mark
+from agent_tui.backend.engine.agents import is_synthesis, room_prompt, synthesizer, without_own_mark
 from agent_tui.backend.engine.answer.steps import tool_calls
 from agent_tui.backend.engine.chats.fields import QuestionFields
-from agent_tui.backend.engine.context.compacting import Past, summary_in, summary_told
+from agent_tui.backend.engine.context.compacting import Past, summary_in, summary_message
 from agent_tui.backend.models.model import ChatMessage, Image, Member, ModelRequest
 from agent_tui.backend.store.reads.turns import Contribution
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
@@ -35,14 +35,13 @@ NO_RESULT = failed_output(
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """Everything that an attempt needs. ``request`` has the whole history, oldest first; without its tools
-    and the limit of the answer.
+    """Everything that an attempt needs. ``request`` has the whole history, oldest first; its tools and the
+    limit of the answer are added later. ``failed`` begins the text of an error.
 
     ``before`` are the steps of what it continues, as one message has them, ``continued`` the messages they
     belong to. ``tools`` may be used; ``None``: read-only tools, and those that could be allowed. Without
     ``keeps_steps`` an agent has only words and thoughts: it calls nothing. With ``is_alone`` nobody is asked
-    what a tool may do. ``failed_output`` begins the text of an error. The ``past`` may be summarised first;
-    with ``compacts`` nothing else is done.
+    what a tool may do. The ``past`` may be summarised first; with ``compacts`` nothing else is done.
     """
 
     request: ModelRequest
@@ -59,14 +58,16 @@ class Brief:
 # --- of rooms -----------------------------------------------------------------------------------------
 
 
-def room_brief(room: ConversationRow, turn: TurnRow, said: Sequence[Contribution], chain: Chain) -> Brief:
-    """Return the brief for the ``turn`` of an agent; ``said`` is as in ``model_messages``."""
+def room_brief(
+    room: ConversationRow, turn: TurnRow, contributions: Sequence[Contribution], chain: Chain
+) -> Brief:
+    """Return the brief for the ``turn`` of an agent; ``contributions``: see ``model_messages``."""
     agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
     before: tuple[Step, ...] = ()
     for row, steps in chain:
         before = joined_steps(before, steps or (Step("step-0", content=row.text),))
     request = ModelRequest(
-        messages=model_messages(room, agent, turn, said, chain[0][0].first_seq if chain else None),
+        messages=model_messages(room, agent, turn, contributions, chain[0][0].first_seq if chain else None),
         model=agent.model,
         speaker=agent.name,
         task=room.task,
@@ -84,42 +85,43 @@ def model_messages(
     room: ConversationRow,
     agent: AgentInfo,
     turn: TurnRow,
-    said: Sequence[Contribution],
+    contributions: Sequence[Contribution],
     until: int | None = None,
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for the ``turn`` of ``agent``.
 
-    ``said`` is what was finally said, in the order of its beginning; interrupted, skipped and failed attempts
-    are not part of it, nor is what the agent said in this very turn. ``until`` is where a continued turn
-    began: what other agents said since then is left out, what people said since then is not. The agent's own
-    words are the assistant's, those of other agents a user's with ``[name]: `` in front (the speaker is found
-    by the id, since names change), a person's are as they are. A mark that a model wrote itself in front of
-    its words is removed, so that it appears once. In a parallel room an agent gets what agents said before
-    the round began, otherwise everything; the synthesis gets everything. It does not get what was whispered
-    to another agent.
+    ``contributions`` are what was said, in the order of its beginning, without interrupted, skipped and
+    failed attempts. What the agent said in this very turn is left out. ``until`` is where a continued turn
+    began: what other agents said since then is left out, what people said since then is not.
+
+    The agent's own words are the assistant's, those of other agents a user's with ``[name]: `` in front (the
+    speaker is found by the id, since names change), a person's are as they are. If a model put that mark in
+    front of its words itself, it is removed there. In a parallel room an agent gets what agents said before
+    the round began, otherwise everything; the synthesis gets everything. Nobody gets what was whispered to
+    another agent.
     """
     prompt = _prompt(room, agent, turn)
     messages = [ChatMessage("system", prompt)] if prompt else []
     sums_up = is_synthesis(room, turn.round, agent.id)
-    for words in _in_order(room, said):
-        if not words.text or words.to not in ("", agent.id):
+    for contribution in _in_order(room, contributions):
+        if not contribution.text or contribution.to not in ("", agent.id):
             continue
-        if words.agent_id == agent.id and words.round == turn.round:
+        if contribution.agent_id == agent.id and contribution.round == turn.round:
             continue
-        if until is not None and words.agent_id and words.seq >= until:
+        if until is not None and contribution.agent_id and contribution.seq >= until:
             continue
-        if room.parallel and words.agent_id and words.round >= turn.round + sums_up:
+        if room.parallel and contribution.agent_id and contribution.round >= turn.round + sums_up:
             continue
-        if not words.agent_id:
-            messages.append(ChatMessage("user", words.text))
+        if not contribution.agent_id:
+            messages.append(ChatMessage("user", contribution.text))
             continue
-        text = without_own_mark(words.text, words.name)
-        if words.agent_id == agent.id:
+        text = without_own_mark(contribution.text, contribution.name)
+        if contribution.agent_id == agent.id:
             messages.append(ChatMessage("assistant", text))
         else:
-            messages.append(ChatMessage("user", f"[{words.name}]: {text}"))
-    if (task := bool(prompt)) < len(messages):
-        messages[task] = replace(messages[task], stays=True)
+            messages.append(ChatMessage("user", f"[{contribution.name}]: {text}"))
+    if (first := int(bool(prompt))) < len(messages):
+        messages[first] = replace(messages[first], stays=True)
     return tuple(messages)
 
 
@@ -127,15 +129,18 @@ def _prompt(room: ConversationRow, agent: AgentInfo, turn: TurnRow) -> str:
     """Return the agent's own prompt and the text about the room; the demo model needs none of that."""
     if agent.provider_id == DEMO_PROVIDER:
         return agent.system_prompt
-    told = room_told(room, agent, turn.round)
-    return f"{agent.system_prompt}\n\n{told}" if agent.system_prompt else told
+    about_room = room_prompt(room, agent, turn.round)
+    return f"{agent.system_prompt}\n\n{about_room}" if agent.system_prompt else about_room
 
 
-def _in_order(room: ConversationRow, said: Sequence[Contribution]) -> Sequence[Contribution]:
+def _in_order(room: ConversationRow, contributions: Sequence[Contribution]) -> Sequence[Contribution]:
     if not room.parallel:
-        return said
+        return contributions
     # Not by time: what models get must not depend on who was faster. People's words open a round.
-    return sorted(said, key=lambda words: (words.round, words.agent_id != "", words.place))
+    return sorted(
+        contributions,
+        key=lambda contribution: (contribution.round, contribution.agent_id != "", contribution.place),
+    )
 
 
 # --- of chats ---------------------------------------------------------------------------------------
@@ -151,30 +156,31 @@ def chat_brief(
     the answer that it continues.
     """
     prompt = row.agent.system_prompt if question.system_prompt is None else question.system_prompt
-    told = branch_told(prompt, history, continued)
-    told[-1] = replace(told[-1], stays=True)  # the question
+    messages = branch_messages(prompt, history, continued)
+    messages[-1] = replace(messages[-1], stays=True)  # the question
     thinking = row.thinking if question.thinking is None else question.thinking
     tools = row.tools if question.tools is None else question.tools
     return Brief(
-        replace(_chat_request(row, told, history[-1].text), thinking=thinking),
+        replace(_chat_request(row, messages, history[-1].text), thinking=thinking),
         CHAT_FAILED,
         continued.steps if continued is not None else (),
         tools=tools,
         is_alone=question.is_alone,
-        past=Past(tuple(told[bool(prompt) : -1]), _number(history[:-1])),
+        past=Past(tuple(messages[bool(prompt) : -1]), _count(history[:-1])),
     )
 
 
 def compacting_brief(row: ConversationRow, history: Sequence[Message], keep: str) -> Brief:
     """Return the brief for a summary of the branch ``history``; ``keep`` is what it should keep."""
-    told, prompt = branch_told(row.agent.system_prompt, history), row.agent.system_prompt
-    past = Past(tuple(told[bool(prompt) :]), _number(history), keep)
-    return Brief(_chat_request(row, told, ""), CHAT_FAILED, tools=row.tools, past=past, compacts=True)
+    prompt = row.agent.system_prompt
+    messages = branch_messages(prompt, history)
+    past = Past(tuple(messages[bool(prompt) :]), _count(history), keep)
+    return Brief(_chat_request(row, messages, ""), CHAT_FAILED, tools=row.tools, past=past, compacts=True)
 
 
-def _chat_request(row: ConversationRow, told: Sequence[ChatMessage], task: str) -> ModelRequest:
+def _chat_request(row: ConversationRow, messages: Sequence[ChatMessage], task: str) -> ModelRequest:
     return ModelRequest(
-        messages=tuple(told),
+        messages=tuple(messages),
         model=row.agent.model,
         speaker="",
         task=task,
@@ -186,30 +192,30 @@ def _chat_request(row: ConversationRow, told: Sequence[ChatMessage], task: str) 
     )
 
 
-def branch_told(
-    system_prompt: str, messages: Sequence[Message], continued: Message | None = None
+def branch_messages(
+    system_prompt: str, history: Sequence[Message], continued: Message | None = None
 ) -> list[ChatMessage]:
-    """Return the messages of a branch for a model that continues after them, or with ``continued``.
+    """Return the branch ``history`` for a model that continues after it, or with ``continued``.
 
     Interrupted and failed answers are included as far as they went, with a mark. One that failed before it
     said or called anything is left out with its question, so that the next question stands alone. The newest
     summary replaces everything before the question that it was made for.
     """
-    told = [ChatMessage("system", system_prompt)] if system_prompt else []
-    branch = join_chains(messages)
+    messages = [ChatMessage("system", system_prompt)] if system_prompt else []
+    branch = join_chains(history)
     begin, summary = _summarised(branch, continued)
-    told += [summary_told(*summary)] if summary is not None else []
+    messages += [summary_message(*summary)] if summary is not None else []
     for place, message in enumerate(branch[begin:], begin):
         if message.role == "user":
-            words, images = question_told(message.text, message.attachments), _images_of(message.attachments)
-            told.append(ChatMessage("user", words, images=images))
+            text, images = question_text(message.text, message.attachments), _images_of(message.attachments)
+            messages.append(ChatMessage("user", text, images=images))
         elif _only_compacts(branch, place):
             continue
-        elif answer := _answer_told(message):
-            told += answer
-        elif message.error and told and told[-1].role == "user":
-            told.pop()
-    return told
+        elif answer := _answer_messages(message):
+            messages += answer
+        elif message.error and messages and messages[-1].role == "user":
+            messages.pop()
+    return messages
 
 
 def _summarised(branch: Sequence[Message], continued: Message | None) -> tuple[int, tuple[str, int] | None]:
@@ -225,37 +231,37 @@ def _summarised(branch: Sequence[Message], continued: Message | None) -> tuple[i
 def _only_compacts(branch: Sequence[Message], place: int) -> bool:
     """Return whether the message is only a turn for a summary: it answers nobody and says nothing."""
     answers = place > 0 and branch[place - 1].role == "user"
-    return branch[place].role != "user" and not answers and not steps_told(branch[place].steps)
+    return branch[place].role != "user" and not answers and not step_messages(branch[place].steps)
 
 
-def _number(messages: Sequence[Message]) -> int:
+def _count(messages: Sequence[Message]) -> int:
     """Return how many messages these are for a person."""
     branch = join_chains(messages)
     return sum(not _only_compacts(branch, place) for place in range(len(branch)))
 
 
-def question_told(text: str, attachments: Sequence[Attachment]) -> str:
+def question_text(text: str, attachments: Sequence[Attachment]) -> str:
     """Return a person's words with the attached files, each in a fence under its name; of images only the
     names.
     """
     return "\n\n".join([*([text] if text else []), *map(_fenced, attachments)])
 
 
-def steps_told(
+def step_messages(
     steps: Sequence[Step], images: Mapping[str, tuple[Image, ...]] | None = None
 ) -> list[ChatMessage]:
     """Return the steps of one answer, in their order, as messages, in which each call has its result.
     Thoughts are left out. ``images`` came with results, by the ids of their calls.
     """
-    pictures = images or {}
-    told: list[ChatMessage] = []
+    images_by_call = images or {}
+    messages: list[ChatMessage] = []
     words: list[str] = []
     calls: list[Step] = []
     results = {step.id_ref: step for step in steps if step.type == "tool_result"}
     answered = False
     for step in steps:
         if answered and step.type != "tool_result":
-            told += _round_told(words, calls, results, pictures)
+            messages += _round_messages(words, calls, results, images_by_call)
             words, calls, answered = [], [], False
         if step.type == "text" and step.content:
             words.append(step.content)
@@ -263,7 +269,7 @@ def steps_told(
             calls.append(step)
         elif step.type == "tool_result":
             answered = True
-    return told + _round_told(words, calls, results, pictures)
+    return messages + _round_messages(words, calls, results, images_by_call)
 
 
 def without_unrun(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -279,15 +285,15 @@ def without_unrun(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(steps if has_run else steps[:end])
 
 
-def cut_off(told: Sequence[ChatMessage]) -> str:
-    """Return the words with which an answer was interrupted: those of the last message, if it calls nothing
-    after them.
+def last_words_of(messages: Sequence[ChatMessage]) -> str:
+    """Return the words at which an answer was interrupted: those of its last message, "" if that ends with a
+    call.
     """
-    last = told[-1] if told else None
+    last = messages[-1] if messages else None
     return last.content if last is not None and last.role == "assistant" and not last.calls else ""
 
 
-def _round_told(
+def _round_messages(
     words: Sequence[str],
     calls: Sequence[Step],
     results: Mapping[str, Step],
@@ -295,25 +301,25 @@ def _round_told(
 ) -> list[ChatMessage]:
     if not (words or calls):
         return []
-    told = [ChatMessage("assistant", "\n\n".join(words), calls=tool_calls(calls))]
+    messages = [ChatMessage("assistant", "\n\n".join(words), calls=tool_calls(calls))]
     for call in calls:
         result = results.get(call.id)
         content = NO_RESULT if result is None else result.content
         if call.status == UNDONE:
             content += UNDONE_SINCE
         shown = images.get(call.id, ())
-        told.append(ChatMessage("tool", content, call_id=call.id_ref, name=call.name, images=shown))
-    return told
+        messages.append(ChatMessage("tool", content, call_id=call.id_ref, name=call.name, images=shown))
+    return messages
 
 
-def _answer_told(message: Message) -> list[ChatMessage]:
-    told = steps_told(message.steps)
-    if not (message.error or message.interrupted) or (message.error and not told):
-        return told
+def _answer_messages(message: Message) -> list[ChatMessage]:
+    messages = step_messages(message.steps)
+    if not (message.error or message.interrupted) or (message.error and not messages):
+        return messages
     mark = ChatMessage("assistant", f"[cut off here: {message.error or message.interrupted}]")
-    if words := cut_off(told):
-        return [*told[:-1], ChatMessage("assistant", f"{words}\n\n{mark.content}")]
-    return [*told, mark]
+    if text := last_words_of(messages):
+        return [*messages[:-1], ChatMessage("assistant", f"{text}\n\n{mark.content}")]
+    return [*messages, mark]
 
 
 def _images_of(attachments: Sequence[Attachment]) -> tuple[Image, ...]:

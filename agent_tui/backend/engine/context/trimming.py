@@ -57,17 +57,17 @@ class Fitting(NamedTuple):
     @property
     def notes(self) -> list[NotePiece]:
         """The notes for people about what the model does not get."""
-        found = (NotePiece("trimmed", self.left_out), NotePiece("shortened", self.shortened))
-        return [note for note in found if note.count]
+        notes = (NotePiece("trimmed", self.left_out), NotePiece("shortened", self.shortened))
+        return [note for note in notes if note.count]
 
 
 def trim(messages: Sequence[ChatMessage], tokens: int) -> Fitting:
     """Return the part of ``messages`` that fits into this many ``tokens``.
 
-    First long results of tools are shortened, the oldest first. Then the oldest messages go, and one line
-    takes the place of each row of them. System messages in front, those that stay, and the newest message
-    with the results of its calls are never left out; if they alone are too long, those results share what is
-    left.
+    First long results of tools are shortened, the oldest first. Then the oldest messages are left out, and
+    one line takes the place of each run of them. System messages in front, those that stay, and the newest
+    message with the results of its calls are never left out; if they alone are too long, those results share
+    what is left.
     """
     units = _units(messages)
     costs = [sum(map(_cost, unit)) for unit in units]
@@ -80,21 +80,18 @@ def trim(messages: Sequence[ChatMessage], tokens: int) -> Fitting:
             most = OLD_RESULT_TOKENS if at < newest else tokens // 2
             missing -= _shorten(unit, dict.fromkeys(range(1, len(unit)), most))
     costs = [sum(map(_cost, unit)) for unit in units]
-    gone: list[int] = []
-    for at in range(_head(units), newest):
+    omitted: list[int] = []
+    head = next((at for at, unit in enumerate(units) if unit[0].role != "system"), len(units))
+    for at in range(head, newest):
         if missing <= 0:
             break
         if not units[at][0].stays:
-            missing += _cost(left_out(len(messages))) if at - 1 not in gone[-1:] else 0
+            missing += _cost(left_out(len(messages))) if at - 1 not in omitted[-1:] else 0
             missing -= costs[at]
-            gone.append(at)
+            omitted.append(at)
     if missing > 0:
         _shorten(units[-1], _shares(units[-1], sum(map(_cost, units[-1][1:])) - missing))
-    return _fitting(before, units, set(gone))
-
-
-def _head(units: Sequence[Sequence[ChatMessage]]) -> int:
-    return next((at for at, unit in enumerate(units) if unit[0].role != "system"), len(units))
+    return _fitting(before, units, set(omitted))
 
 
 def _shares(unit: Sequence[ChatMessage], room: int) -> dict[int, int]:
@@ -116,8 +113,8 @@ def _shorten(unit: list[ChatMessage], most: Mapping[int, int]) -> int:
         message = unit[place]
         room = max(tokens - _cost(replace(message, content="")), LEAST_RESULT_TOKENS)
         text, characters = message.content, len(message.content)
-        while (now := estimate(text)) > room and characters:
-            characters = min(characters * room // now, characters * 15 // 16)
+        while (size := estimate(text)) > room and characters:
+            characters = min(characters * room // size, characters * 15 // 16)
             text = clipped(message.content, characters)
         unit[place] = replace(message, content=text) if text != message.content else message
         saved += _cost(message) - _cost(unit[place])
@@ -125,19 +122,19 @@ def _shorten(unit: list[ChatMessage], most: Mapping[int, int]) -> int:
 
 
 def _fitting(
-    before: Sequence[Sequence[ChatMessage]], units: Sequence[Sequence[ChatMessage]], gone: Collection[int]
+    before: Sequence[Sequence[ChatMessage]], units: Sequence[Sequence[ChatMessage]], omitted: Collection[int]
 ) -> Fitting:
     kept: list[ChatMessage] = []
     shortened = number = total = 0
     for at, unit in enumerate(units):
-        if at in gone:
+        if at in omitted:
             number += sum(map(_count, before[at]))
             continue
         if number:
             kept.append(left_out(number))
             total, number = total + number, 0
         kept += unit
-        shortened += sum(one is not old for one, old in zip(unit, before[at], strict=True))
+        shortened += sum(new is not old for new, old in zip(unit, before[at], strict=True))
     return Fitting(tuple(kept), total, shortened)
 
 
@@ -147,8 +144,8 @@ def clipped(text: str, most: int) -> str:
         return text
     end = len(text) - most // 2
     middle = text[most // 2 : end]
-    # What was missing before is missing still.
-    earlier = sum(int(found[1].replace(",", "")) - len(found[0]) for found in _CLIPPED.finditer(middle))
+    # Count what an earlier clipping left out, instead of its mark.
+    earlier = sum(int(mark[1].replace(",", "")) - len(mark[0]) for mark in _CLIPPED.finditer(middle))
     return f"{text[: most // 2]}\n[… {len(middle) + earlier:,} characters left out …]\n{text[end:]}"
 
 
@@ -192,8 +189,6 @@ def fitted(request: ModelRequest, context: int, *, limits_answer: bool) -> tuple
 
 
 def _count(message: ChatMessage) -> int:
-    """Return how many messages one counts for: several, if it is the line for those that were left out
-    before.
-    """
-    said = _LEFT_OUT.fullmatch(message.content) if message.role == "user" else None
-    return int(said[1]) if said else 1
+    """Return how many messages one counts for: several, if it stands for those that were left out before."""
+    line = _LEFT_OUT.fullmatch(message.content) if message.role == "user" else None
+    return int(line[1]) if line else 1
