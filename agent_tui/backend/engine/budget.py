@@ -32,9 +32,9 @@ def check(room: ConversationRow) -> None:
 
 async def unpriced_models(row: ConversationRow, models: ModelSource) -> tuple[str, ...]:
     """Return the models whose price is unknown, if there is a budget in dollars: it does not limit them."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for agent in row.agents if row.max_cost else ():
         terms = models.terms(agent.provider_id, agent.model)
         if agent.provider_id != DEMO_PROVIDER and await cost_of(terms, agent.model) is unknown_cost:
-            found[agent.model or agent.provider_id] = None
-    return tuple(found)
+            names[agent.model or agent.provider_id] = None
+    return tuple(names)

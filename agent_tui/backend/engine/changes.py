@@ -1,4 +1,4 @@
-"""Which rooms changed since when: a list of rooms waits for this instead of asking again and again.
+"""Which rooms changed since a cursor: a list of rooms waits for this instead of asking again and again.
 
 All of it is in memory. A cursor contains the id of its process, so after a restart everything counts as
 changed.
@@ -33,9 +33,7 @@ _CURSOR = re.compile(r"([0-9a-f]{16})-([0-9]{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Ids of the rooms that changed and of those that were deleted; ``is_all``: everything known before is
-    old.
-    """
+    """Ids of the rooms that changed and of those that were deleted; ``is_all``: forget all earlier news."""
 
     changed: tuple[str, ...]
     removed: tuple[str, ...]
@@ -53,9 +51,9 @@ class Changes:
         self._changed: dict[str, int] = {}  # in the order of their changes, newest last
         self._removed: dict[str, int] = {}
         self._forgotten = 0  # the newest change that is no longer in either
-        self._resting: dict[str, asyncio.TimerHandle] = {}  # rooms whose streaming was reported a moment ago
+        self._quiet_timers: dict[str, asyncio.TimerHandle] = {}  # of rooms that were reported a moment ago
+        self._streamed: set[str] = set()  # those of them that streamed since
         self._chats: set[str] = set()
-        self._untold: set[str] = set()  # those of them that streamed since
         self._news = asyncio.Event()
         self._closed = False
 
@@ -73,15 +71,15 @@ class Changes:
             return
         if any(frame.name in _AT_ONCE for frame in frames):
             self.note(room_id)
-        elif room_id in self._resting:
-            self._untold.add(room_id)
+        elif room_id in self._quiet_timers:
+            self._streamed.add(room_id)
         elif not self._closed:
-            self._rest(room_id)
+            self._start_timer(room_id)
             self.note(room_id)
 
     def note(self, room_id: str) -> None:
         """Note that the room was made or changed."""
-        self._untold.discard(room_id)
+        self._streamed.discard(room_id)
         self._count += 1
         self._changed.pop(room_id, None)
         self._changed[room_id] = self._count
@@ -91,7 +89,7 @@ class Changes:
         """Note that the room was deleted."""
         self._count += 1
         self._changed.pop(room_id, None)
-        self._untold.discard(room_id)
+        self._streamed.discard(room_id)
         self._removed[room_id] = self._count
         if len(self._removed) > MAX_REMOVED:
             oldest = next(iter(self._removed))
@@ -99,9 +97,7 @@ class Changes:
         self._tell()
 
     async def wait(self, cursor: str, seconds: float) -> News:
-        """Return what happened since ``cursor``, waiting for it at most this long; without cursor,
-        everything.
-        """
+        """Return what happened since ``cursor``, waiting for it at most this long; without it, everything."""
         seen = self._count_in(cursor)
         if seen is None:
             return News((), (), self.cursor, is_all=True)
@@ -116,9 +112,9 @@ class Changes:
     def close(self) -> None:
         """End all waiting, now and in future."""
         self._closed = True
-        for timer in self._resting.values():
+        for timer in self._quiet_timers.values():
             timer.cancel()
-        self._resting.clear()
+        self._quiet_timers.clear()
         self._tell()
 
     def _count_in(self, cursor: str) -> int | None:
@@ -128,14 +124,14 @@ class Changes:
         seen = int(match[2])
         return seen if self._forgotten <= seen <= self._count else None
 
-    def _rest(self, room_id: str) -> None:
+    def _start_timer(self, room_id: str) -> None:
         loop = asyncio.get_running_loop()
-        self._resting[room_id] = loop.call_later(self._stream_seconds, self._look_again, room_id)
+        self._quiet_timers[room_id] = loop.call_later(self._stream_seconds, self._note_late, room_id)
 
-    def _look_again(self, room_id: str) -> None:
-        del self._resting[room_id]
-        if room_id in self._untold:
-            self._rest(room_id)
+    def _note_late(self, room_id: str) -> None:
+        del self._quiet_timers[room_id]
+        if room_id in self._streamed:
+            self._start_timer(room_id)
             self.note(room_id)
 
     def _tell(self) -> None:
@@ -146,9 +142,9 @@ class Changes:
 
 def _since(places: dict[str, int], seen: int) -> tuple[str, ...]:
     """Return the ids after change number ``seen``, oldest first; costs no more than their number."""
-    found = []
+    ids = []
     for room_id in reversed(places):
         if places[room_id] <= seen:
             break
-        found.append(room_id)
-    return tuple(reversed(found))
+        ids.append(room_id)
+    return tuple(reversed(ids))

@@ -15,11 +15,11 @@ from agent_tui.backend.engine.answer.file_changes import FileChanges
 from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.chats.acts import ChatActs
-from agent_tui.backend.engine.fields import waits
+from agent_tui.backend.engine.fields import needs_idle
 from agent_tui.backend.engine.kinds import ROOMS, EngineKind, Info
 from agent_tui.backend.engine.resources import ModelSource, Resources
 from agent_tui.backend.engine.rooms.acts import RoomActs
-from agent_tui.backend.engine.runs import Runs, whole
+from agent_tui.backend.engine.runs import Runs, shielded
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.hub import Hub
@@ -44,9 +44,7 @@ MAX_HITS = 500
 
 @dataclass(frozen=True, slots=True)
 class RoomNews:
-    """Current rooms and ids of those that were deleted, up to ``cursor``; ``is_all``: there are no other
-    rooms.
-    """
+    """Changed rooms, and ids of deleted ones, up to ``cursor``; ``is_all``: there are no other rooms."""
 
     rooms: list[RoomInfo]
     removed: tuple[str, ...]
@@ -106,7 +104,7 @@ class Engine:
         Without it they stay paused, also after later starts, until they are run.
         """
         await self.asks.load()  # first: resumed rooms may use the rules
-        await self.runs.start_over()
+        await self.runs.recover_all()
         for row in await self._store.read(reads.conversations, ROOM):
             if row.damaged or row.desired != "running":
                 continue
@@ -126,9 +124,7 @@ class Engine:
         return self.runs.number(kinds)
 
     def wait_for(self, id_: str) -> AbstractContextManager[None]:
-        """Count a client that reads the stream of its own run to the end, while this is open: no key is
-        needed.
-        """
+        """Count a client that reads its own run to the end: see ``Runs.wait_for``."""
         return self.runs.wait_for(id_)
 
     def attend(self, id_: str) -> AbstractContextManager[None]:
@@ -137,7 +133,7 @@ class Engine:
 
     # --- conversations ---------------------------------------------------------------------------------
 
-    @whole
+    @shielded
     async def create(self, kind: EngineKind[Info], new: Values) -> Info:
         """Make a conversation with these settings, and what else ``kind.new`` takes; raises ``Refused`` (422)
         for invalid values. The same ``client_key`` again is the same conversation.
@@ -152,19 +148,19 @@ class Engine:
             return await self.show(kind, row.id)
 
     async def list_all(self, kind: EngineKind[Info], *, archived: bool = False) -> list[Info]:
-        """Return all of the kind, rooms in the order of their making, chats by their newest activity; with
-        ``archived`` also archived ones.
+        """Return all of the kind, rooms in the order of their making, chats with the newest activity first;
+        with ``archived`` also archived ones.
         """
-        shown = await self._rows_with_info(kind, None)
+        rows = await self._rows_with_info(kind, None)
         if kind.newest_first:
-            shown = sorted(shown, key=lambda one: one[0].updated_at)[::-1]
-        return [info for row, info in shown if archived or not row.archived]
+            rows = sorted(rows, key=lambda pair: pair[0].updated_at)[::-1]
+        return [info for row, info in rows if archived or not row.archived]
 
     async def show(self, kind: EngineKind[Info], id_: str) -> Info:
         """Return a conversation."""
-        ran = self.runs.ids
+        running_ids = self.runs.ids
         row, turn_states = await self._store.read(reads.conversation_with_states, id_, kind.names)
-        info = self._info(kind, row, turn_states, ran)
+        info = self._info(kind, row, turn_states, running_ids)
         if isinstance(info, RoomInfo | ConversationInfo):  # it is always one
             return replace(info, unpriced=await budget.unpriced_models(row, self._resources.models))
         return info
@@ -173,7 +169,7 @@ class Engine:
         """Return the provider of conversations that name none; raises ``ModelError`` while it is unknown."""
         return self._resources.models.default_provider()
 
-    @whole
+    @shielded
     async def change(self, kind: EngineKind[Info], id_: str, change: Values) -> Info:
         """Change settings, also while it is running: changes of agents count from the next turn or question
         on, the mode of a room from the next round.
@@ -183,9 +179,9 @@ class Engine:
         """
         async with self.runs.lock(id_):
             run = self.runs.of(id_)
-            async with run.still() if run is not None else nullcontext():
+            async with run.hold() if run is not None else nullcontext():
                 row = await self._store.read(reads.conversation, id_, kind.names)
-                if run is not None and row.status == "running" and waits(kind.settings, change):
+                if run is not None and row.status == "running" and needs_idle(kind.settings, change):
                     raise kind.busy()
                 if (head := change.get("head")) is not None:
                     change = {**change, "head": await self._leaf(id_, head)}
@@ -198,7 +194,7 @@ class Engine:
             self._note(kind, id_)
             return await self.show(kind, id_)
 
-    @whole
+    @shielded
     async def delete(self, kind: EngineKind[Info], id_: str) -> Info:
         """Stop the run, end the readers, delete the conversation; return its last state."""
         async with self.runs.lock(id_):
@@ -208,7 +204,7 @@ class Engine:
                 self._changes.remove(id_)
             return kind.info(row, {}, running=False, asks=False)
 
-    @whole
+    @shielded
     async def pause(self, kind: EngineKind[Info], id_: str, reason: str = "") -> Info:
         """Ask a running room to pause, an answer to stop; returns when that is stored, the rest follows by
         itself.
@@ -219,10 +215,10 @@ class Engine:
     async def messages(
         self, kind: EngineKind[Info], id_: str, after: str | None, limit: int | None
     ) -> MessagesPage:
-        """Return at most ``limit`` messages (and never more than 1,000) that follow the one called ``after``;
-        of a chat those of the shown branch.
+        """Return at most ``limit`` messages (and never more than 1,000) that follow the message ``after``; of
+        a chat those of the shown branch.
 
-        Current ones are included, as far as they have come. Raises ``NotFound`` for an unknown ``after``.
+        Growing ones are included, as far as they have come. Raises ``NotFound`` for an unknown ``after``.
         """
         limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
         page = await self._store.read(reads.page, id_, kind.names, after, limit)
@@ -250,23 +246,23 @@ class Engine:
 
     # --- tools -----------------------------------------------------------------------------------------
 
-    @whole
+    @shielded
     async def answer(
-        self, kind: EngineKind[Info], id_: str, message_id: str, step_id: str, word: AskDecision
+        self, kind: EngineKind[Info], id_: str, message_id: str, step_id: str, answer: AskDecision
     ) -> None:
         """Take a person's decision about a call that asks.
 
         Raises ``Refused``: 422 for an invalid one, 409 if it no longer asks; ``NotFound``.
         """
-        await self.asks.answer((id_, message_id, step_id), word, kind.names)
+        await self.asks.answer((id_, message_id, step_id), answer, kind.names)
 
     def rules(self) -> list[StoredRule]:
-        """Return which calls are allowed, without the config file's rules."""
+        """Return the rules about which calls are allowed, without those of the config file."""
         return self.asks.rules()
 
-    @whole
+    @shielded
     async def drop_rule(self, rule_id: str) -> None:
-        """Remove such a rule; raises ``NotFound``."""
+        """Remove a rule; raises ``NotFound``."""
         await self.asks.drop_rule(rule_id)
 
     async def _leaf(self, id_: str, head: str) -> str:
@@ -285,17 +281,17 @@ class Engine:
     async def _rows_with_info(
         self, kind: EngineKind[Info], ids: Collection[str] | None
     ) -> list[tuple[ConversationRow, Info]]:
-        ran = self.runs.ids
+        running_ids = self.runs.ids
         rows, turn_states = await self._store.read(reads.conversations_with_states, kind.names, ids)
-        return [(row, self._info(kind, row, turn_states, ran)) for row in rows]
+        return [(row, self._info(kind, row, turn_states, running_ids)) for row in rows]
 
     def _info(
         self,
         kind: EngineKind[Info],
         row: ConversationRow,
         turn_states: Mapping[str, str],
-        ran: Collection[str],
+        running_ids: Collection[str],
     ) -> Info:
-        """``ran``: what was running before ``row`` was read; its run may have ended since."""
-        running = row.status == "running" and (row.id in ran or self.runs.of(row.id) is not None)
+        """``running_ids``: what was running before ``row`` was read; its run may have ended since."""
+        running = row.status == "running" and (row.id in running_ids or self.runs.of(row.id) is not None)
         return kind.info(row, turn_states, running=running, asks=running and self.asks.waits_in(row.id))

@@ -26,27 +26,27 @@ def refuse(title: str, detail: str = "") -> NoReturn:
 
 def check_settings(record: type, values: Values) -> dict[str, Any]:
     """Return the settings of ``record`` in ``values``; raises ``Refused`` (422)."""
-    known = settings_of(record)
-    return {name: checked_value(known[name], value) for name, value in values.items() if name in known}
+    settings = settings_of(record)
+    return {name: checked_value(settings[name], value) for name, value in values.items() if name in settings}
 
 
-def of_new(record: type, values: Values) -> dict[str, Any]:
+def settings_of_new(record: type, values: Values) -> dict[str, Any]:
     """Return all settings of a new ``record``: missing or empty ones get their defaults. Raises ``Refused``
     (422).
     """
-    wanted = {name: setting for name, setting in settings_of(record).items() if setting.in_new}
-    said = {
+    settings = {name: setting for name, setting in settings_of(record).items() if setting.in_new}
+    sent = {
         name: value
-        for name, setting in wanted.items()
+        for name, setting in settings.items()
         if (value := values.get(name)) not in (None, "") or setting.required
     }
-    return {name: setting.default for name, setting in wanted.items()} | check_settings(record, said)
+    return {name: setting.default for name, setting in settings.items()} | check_settings(record, sent)
 
 
-def waits(record: type, change: Values) -> bool:
+def needs_idle(record: type, change: Values) -> bool:
     """Return whether ``change`` sets something that cannot be changed while an agent is running."""
-    known = settings_of(record).values()
-    return any(change.get(setting.name) for setting in known if not setting.while_running)
+    settings = settings_of(record).values()
+    return any(change.get(setting.name) for setting in settings if not setting.while_running)
 
 
 def columns(values: Values) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def columns(values: Values) -> dict[str, Any]:
 def stored_settings(record: type, row: object, agent: object = None) -> dict[str, Any]:
     """Return the settings of ``record`` from ``row``; those that it does not have, from its one ``agent``."""
     names = {name: _COLUMNS.get(name, name) for name in settings_of(record)}
-    return {name: getattr(row if hasattr(row, of) else agent, of) for name, of in names.items()}
+    return {name: getattr(row if hasattr(row, column) else agent, column) for name, column in names.items()}
 
 
 def checked_value(setting: Setting, value: Any) -> Any:
@@ -127,13 +127,13 @@ def with_model(
     Raises ``Refused`` (422) for a provider that is not configured, unless it was so before, and while the
     config file is broken.
     """
-    wanted = values.get("provider_id", provider)
+    provider_id = values.get("provider_id", provider)
     try:
-        wanted = wanted or models.default_provider()
-        if wanted != provider:
-            models.check(wanted)
+        provider_id = provider_id or models.default_provider()
+        if provider_id != provider:
+            models.check(provider_id)
     except ModelError as error:
         raise Refused("The provider is not configured", str(error), status=422) from error
     # Another provider has other models: the old name would mean nothing there.
-    named = values.get("model", model if wanted == provider else "")
-    return wanted, named or models.default_model(wanted)
+    model_name = values.get("model", model if provider_id == provider else "")
+    return provider_id, model_name or models.default_model(provider_id)

@@ -22,7 +22,7 @@ MOST_FAILURES = 3  # of one provider in a row, in a sequential room: then it pau
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
-    """``room_started``; the first time the task is said, too."""
+    """``room_started``; the first time the room's task is said, too."""
 
     resumed: bool
 
@@ -45,7 +45,8 @@ class OpenRound:
 @dataclass(frozen=True, slots=True)
 class DueTurn:
     """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message to be said again,
-    ``continues`` the one to be continued. With both it is continued if it said anything, else said again.
+    ``continues`` the one to be continued. If both are set, it is continued if it has any words, else said
+    again.
     """
 
     round: int
@@ -57,7 +58,7 @@ class DueTurn:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """What people said, in its order."""
+    """Store what people said, in its order."""
 
     words: tuple[QueuedMessage, ...]
 
@@ -132,8 +133,8 @@ Step = (
 
 
 def plan_answer(chat: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str]) -> Step:
-    """Return the next step of a chat, as ``plan`` does for a room. Its answers begin with their questions:
-    one that a process left open when it died is closed, and not given again.
+    """Return the next step of a chat, as ``plan`` does for a room. A question begins its own answer; one that
+    a process left open when it died is closed, and not given again.
     """
     if speaking:
         return Wait()
@@ -146,7 +147,7 @@ def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Co
 
     ``turns`` are all attempts of its newest three rounds, ``speaking`` the ids of the agents whose turns are
     running in this process. ``cut`` is the reason why the room is to stop speaking, empty while it may
-    continue. What costs no words is done in any case: a round whose turns are finished is closed, and after
+    continue. What needs no model is done in any case: a round whose turns are finished is closed, and after
     the last one the room is completed.
     """
     if room.status != "running":
@@ -159,11 +160,11 @@ def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Co
     ready = _ready(room, due, speaking)
     failed = _failures_that_pause(room, newest)
     if speaking:
-        at_once = tuple(words for words in room.queue if words.when == "now")
-        if at_once and not cut:
-            return Say(at_once)
-        waits = cut or failed or used_up(room) or not (ready and room.parallel)
-        return Wait() if waits else _speak(room, newest, ready)
+        urgent = tuple(words for words in room.queue if words.when == "now")
+        if urgent and not cut:
+            return Say(urgent)
+        has_to_wait = cut or failed or used_up(room) or not (ready and room.parallel)
+        return Wait() if has_to_wait else _speak(room, newest, ready)
     if not room.agents:
         return Fail(NO_AGENTS)
     if failed:
@@ -196,7 +197,7 @@ def _due(
     """Return the turns that a person asked to retry, then the unfinished ones. ``parts`` are all attempts, by
     their messages.
     """
-    asked, due = [], []
+    requested, due = [], []
     opened = {room.round_open} if room.round_open > room.round_done else set()
     for round_ in sorted({round_ for round_, _ in newest} | opened):
         for agent in room.agents:
@@ -208,13 +209,21 @@ def _due(
                     due.append(DueTurn(round_, agent.id, 1))
             elif last.again:
                 old = "" if last.status == "skipped" else last.message_id
-                asked.append(DueTurn(round_, agent.id, last.attempt + 1, old))
+                requested.append(DueTurn(round_, agent.id, last.attempt + 1, old))
             elif last.to_continue:
-                asked.append(DueTurn(round_, agent.id, last.attempt + 1, last.message_id, last.message_id))
+                requested.append(
+                    DueTurn(
+                        round_,
+                        agent.id,
+                        last.attempt + 1,
+                        last.message_id,
+                        last.message_id,
+                    )
+                )
             elif not is_final(last):
-                before = last.message_id if _goes_on(room, last, parts) else ""
-                due.append(DueTurn(round_, agent.id, last.attempt + 1, continues=before))
-    return (*asked, *due)
+                continues = last.message_id if _goes_on(room, last, parts) else ""
+                due.append(DueTurn(round_, agent.id, last.attempt + 1, continues=continues))
+    return (*requested, *due)
 
 
 def _ready(room: ConversationRow, due: tuple[DueTurn, ...], speaking: Collection[str]) -> tuple[DueTurn, ...]:
@@ -228,15 +237,15 @@ def _ready(room: ConversationRow, due: tuple[DueTurn, ...], speaking: Collection
 def _goes_on(room: ConversationRow, cut: TurnRow, parts: Mapping[str, TurnRow]) -> bool:
     """Return whether the next attempt continues the one that was ``cut``.
 
-    It is repeated if the room wants that, and if a person's words interrupted it: they are to change what is
-    said. A finished turn whose rest was asked for is continued in any case.
+    It is repeated if the room's settings say so, and if a person's words interrupted it: they are to change
+    what is said. A finished turn whose rest was asked for is continued in any case.
     """
     if room.on_resume == "continue" and cut.reason != CUT_IN:
         return True
-    before = parts.get(cut.continues)
-    while before is not None and not is_final(before):
-        before = parts.get(before.continues)
-    return before is not None
+    part = parts.get(cut.continues)
+    while part is not None and not is_final(part):
+        part = parts.get(part.continues)
+    return part is not None
 
 
 def _failures_that_pause(room: ConversationRow, newest: Newest) -> tuple[str, ...]:
@@ -247,19 +256,19 @@ def _failures_that_pause(room: ConversationRow, newest: Newest) -> tuple[str, ..
     """
     if room.round_open == room.round_done:
         return ()
-    here = {agent.id for agent in room.agents}
+    agent_ids = {agent.id for agent in room.agents}
     rows = {
         agent_id: row
         for (round_, agent_id), row in newest.items()
-        if round_ == room.round_open and agent_id in here
+        if round_ == room.round_open and agent_id in agent_ids
     }
     failed = tuple(row.message_id for row in rows.values() if _has_failed(row))
     if room.on_error == "pause":
         return failed
-    is_whole = rows.keys() == here and all(
+    none_spoke = rows.keys() == agent_ids and all(
         _has_failed(row) or row.status == "skipped" for row in rows.values()
     )
-    if is_whole or (not room.parallel and _is_provider_dead(room, newest)):
+    if none_spoke or (not room.parallel and _is_provider_dead(room, newest)):
         return failed
     return ()
 
@@ -267,11 +276,11 @@ def _failures_that_pause(room: ConversationRow, newest: Newest) -> tuple[str, ..
 def _is_provider_dead(room: ConversationRow, newest: Newest) -> bool:
     """Return whether the provider's newest turns since the room was resumed have all failed."""
     providers = {agent.id: agent.provider_id for agent in room.agents}
-    tried: dict[str, list[bool]] = {}
+    failures: dict[str, list[bool]] = {}
     for row in sorted(newest.values(), key=lambda row: row.first_seq):
         if row.agent_id in providers and row.first_seq > room.run_seq and row.status != "skipped":
-            tried.setdefault(providers[row.agent_id], []).append(_has_failed(row))
-    return any(len(ends) >= MOST_FAILURES and all(ends[-MOST_FAILURES:]) for ends in tried.values())
+            failures.setdefault(providers[row.agent_id], []).append(_has_failed(row))
+    return any(len(recent) >= MOST_FAILURES and all(recent[-MOST_FAILURES:]) for recent in failures.values())
 
 
 def _has_failed(row: TurnRow) -> bool:

@@ -41,12 +41,12 @@ LAST_WORDS_CHARACTERS = 120
 OWN_PAUSES = ("error", "budget")
 
 
-def person_said(row: ConversationRow, said: UserSaid, written: ChangeSet) -> None:
+def person_said(row: ConversationRow, speech: UserSaid, written: ChangeSet) -> None:
     """Add a person's words as a message that a search finds."""
-    found = [Searchable(said.id, "user", said.text, said.created_at)] if said.text else []
-    written.changes += [replace(said, event=len(written.events)), *found]
-    stored = ev.MessageStored(user_message(row.id, said, kind=row.kind))
-    written.events.append(NewEvent.of(stored, said.id))
+    searchable = [Searchable(speech.id, "user", speech.text, speech.created_at)] if speech.text else []
+    written.changes += [replace(speech, event=len(written.events)), *searchable]
+    stored = ev.MessageStored(user_message(row.id, speech, kind=row.kind))
+    written.events.append(NewEvent.of(stored, speech.id))
 
 
 def run_started(room: ConversationRow, *, resumed: bool, task_id: str, now: str) -> ChangeSet:
@@ -75,14 +75,13 @@ def round_closed(room: ConversationRow, round_: int) -> ChangeSet:
 
 def run_completed(room: ConversationRow) -> ChangeSet:
     """Record that the last round is over."""
-    ended = ConversationSet({"status": "completed", "desired": "idle", "interrupted": ""})
-    return ChangeSet([NewEvent.of(ev.RunCompleted(room.id, room.max_rounds))], [ended])
+    completed = ConversationSet({"status": "completed", "desired": "idle", "interrupted": ""})
+    return ChangeSet([NewEvent.of(ev.RunCompleted(room.id, room.max_rounds))], [completed])
 
 
 def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) -> ChangeSet:
-    """Record that the room stopped; whether it is to resume later (``desired``) is not decided here.
-
-    Except if it stopped by itself: then it waits until a person looks. ``again``: see ``plan.Pause``.
+    """Record that the room stopped. If it did so by itself, it waits until a person looks; otherwise it is
+    not decided here whether it is to resume later (``desired``). ``again``: see ``plan.Pause``.
     """
     values: dict[str, str | int | float | bool | None] = {"status": "paused", "interrupted": reason}
     if reason in OWN_PAUSES:
@@ -98,13 +97,13 @@ def run_failed(content: str) -> ChangeSet:
     return ChangeSet([NewEvent.of(ev.RunFailed(content))], [failed])
 
 
-def people_said(room: ConversationRow, words: Sequence[QueuedMessage], now: str) -> ChangeSet:
+def people_said(room: ConversationRow, queue: Sequence[QueuedMessage], now: str) -> ChangeSet:
     """Record waiting messages as said, in their order."""
-    written = ChangeSet([], [InboxSet(tuple(one.id for one in words), {"state": "taken"})])
-    for one in words:
-        name = one.sender_name or USER_NAME
-        said = UserSaid(one.id, room.round_open, one.content, name, USER_COLOR, now, one.to)
-        person_said(room, said, written)
+    written = ChangeSet([], [InboxSet(tuple(message.id for message in queue), {"state": "taken"})])
+    for message in queue:
+        name = message.sender_name or USER_NAME
+        speech = UserSaid(message.id, room.round_open, message.content, name, USER_COLOR, now, message.to)
+        person_said(room, speech, written)
     return written
 
 
@@ -114,7 +113,7 @@ def turns_pending(turns: Sequence[TurnRow]) -> ChangeSet:
 
 
 def turn_skipped(turn: TurnRow) -> ChangeSet:
-    """Record that the agent's turn is skipped; the next one is its own again."""
+    """Record that the agent's turn is skipped; it speaks again in its next one."""
     skipped = replace(turn, status="skipped", reason="skip", supersedes="")
     return ChangeSet([_status(turn, "skipped")], [TurnOpened(skipped), AgentSkips(turn.agent_id, False)])
 
@@ -140,7 +139,7 @@ def turn_started(room: ConversationRow, turn: TurnRow) -> ChangeSet:
 
 
 def turn_refused(turn: TurnRow, error: str) -> ChangeSet:
-    """Record that there is no model to ask."""
+    """Record that the turn failed because there is no model to ask."""
     return ChangeSet([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
 
 
@@ -213,7 +212,7 @@ def last_words(text: str) -> str:
         return line
     end = line[-LAST_WORDS_CHARACTERS:]
     for mark in (". ", "? ", "! ", "。", "？", "！"):
-        _, found, rest = end.partition(mark)
-        if found and rest:
+        _, _, rest = end.partition(mark)
+        if rest:
             return rest
     return f"…{end.partition(' ')[2] or end}"

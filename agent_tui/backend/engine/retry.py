@@ -26,9 +26,9 @@ def turn_to_retry(room: ConversationRow, turns: Sequence[TurnRow], agent: AgentI
             detail = "Only turns of the newest round can be retried."
             raise Refused(f"A round began after {agent.name} spoke", detail, status=409)
         return newest
-    begun = _begun(newest, turns)
+    first_seq = _first_seq(newest, turns)
     for turn in turns:
-        if turn.agent_id != agent.id and turn.first_seq > begun and _spoke(turn):
+        if turn.agent_id != agent.id and turn.first_seq > first_seq and _spoke(turn):
             title = f"{turn.sender_name} spoke after {agent.name}"
             raise Refused(title, "Only the newest turn can be retried.", status=409)
     return newest
@@ -61,11 +61,11 @@ def _newest(turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow | None:
     return max(own, key=lambda turn: turn.first_seq, default=None)
 
 
-def _begun(turn: TurnRow, turns: Sequence[TurnRow]) -> int:
+def _first_seq(turn: TurnRow, turns: Sequence[TurnRow]) -> int:
     """Return the seq where the turn began, or where the first of the attempts that it continues began."""
-    known = {one.message_id: one for one in turns}
-    while turn.continues in known:
-        turn = known[turn.continues]
+    parts = {part.message_id: part for part in turns}
+    while turn.continues in parts:
+        turn = parts[turn.continues]
     return turn.first_seq
 
 

@@ -53,8 +53,8 @@ class Runner:
         self.task: asyncio.Task[None] | None = None
         self._resources = resources
         self._store = resources.store
-        self._turnstile = asyncio.Lock()  # held while a step is carried out
-        self._telling = asyncio.Lock()  # held while an end with the conversation's state is written
+        self._stepping = asyncio.Lock()  # held while a step is carried out
+        self._ending = asyncio.Lock()  # held while an end with the conversation's state is written
         self._attempts: dict[str, Attempt] = {}  # by the ids of the speaking agents
         self._speaking: dict[str, asyncio.Task[None]] = {}
         self._news = asyncio.Event()  # a turn ended, or a person acted
@@ -68,9 +68,9 @@ class Runner:
         return frozenset(agent.provider_id for agent in self.row.agents)
 
     @asynccontextmanager
-    async def still(self) -> AsyncIterator[None]:
+    async def hold(self) -> AsyncIterator[None]:
         """Hold the conversation between two steps: no turn starts, and the run does not end."""
-        async with self._turnstile, self._telling:
+        async with self._stepping, self._ending:
             yield
 
     def changed(self, row: ConversationRow) -> None:
@@ -105,8 +105,8 @@ class Runner:
         for agent_id in list(self._attempts) if agent_ids is None else agent_ids:
             self.cut_agent(agent_id, reason)
 
-    async def quiet(self, agent_id: str) -> None:
-        """Wait until an agent's interrupted turn is stored, if it was speaking."""
+    async def wait_until_quiet(self, agent_id: str) -> None:
+        """Wait until the agent's interrupted turn is stored, if it was speaking."""
         if agent_id in self._speaking:
             await asyncio.wait({self._speaking[agent_id]})
 
@@ -166,8 +166,8 @@ class Runner:
                     task.exception()  # the run ends with one; asyncio would log a traceback of the others
 
     async def _step(self) -> Step:
-        async with self._turnstile:
-            await self._gather()
+        async with self._stepping:
+            await self._release_finished()
             self.row, turns = await self._store.read(reads.state, self.row.id)
             step = self.kind.plan(self.row, turns, self.reason, self._speaking.keys())
             await self._carry_out(self.row, step)
@@ -179,8 +179,8 @@ class Runner:
         if used_up(self.row, sum(tokens for tokens, _ in using), sum(cost for _, cost in using)):
             self.cut("budget")
 
-    async def _gather(self) -> None:
-        """Release finished turns; interrupted ones will be soon."""
+    async def _release_finished(self) -> None:
+        """Release finished turns, after waiting for interrupted ones, which end soon. Raises their error."""
         cut = [task for agent_id, task in self._speaking.items() if self._attempts[agent_id].cut_for]
         if cut:
             await asyncio.wait(cut)
@@ -223,22 +223,22 @@ class Runner:
 
     async def _close(self, room: ConversationRow, turn: TurnRow, reason: str) -> None:
         """Close a turn that a process left open when it died; its calls are not run again."""
-        known = (await self._store.read(stored_steps.steps, room.id, [turn])).get(turn.message_id, ())
-        ending = ending_after_crash(
-            turn, known, reason, self._resources.now(), self.kind.encode(room, turn, False)
-        )
+        steps = (await self._store.read(stored_steps.steps, room.id, [turn])).get(turn.message_id, ())
+        encode = self.kind.encode(room, turn, False)
+        ending = ending_after_crash(turn, steps, reason, self._resources.now(), encode)
         ending.rest.add(self.kind.ended(room, turn, ending, ()))
         await self._write(ending.rest)
 
     async def _speak(self, room: ConversationRow, due: Sequence[DueTurn]) -> None:
-        said = await self._words(room.round_open)
+        contributions = await self._contributions(room.round_open)
         chains = {turn.agent_id: await self._chain(turn) for turn in due}
         turns = [self._turn_row(room, turn, chains[turn.agent_id]) for turn in due]
         if room.parallel:
             await self._write(record.turns_pending(turns))
         if self.reason:
             return
-        attempts = [self.attempt(turn, room_brief(room, turn, said, chains[turn.agent_id])) for turn in turns]
+        briefs = [room_brief(room, turn, contributions, chains[turn.agent_id]) for turn in turns]
+        attempts = [self.attempt(turn, brief) for turn, brief in zip(turns, briefs, strict=True)]
         self._attempts.update((attempt.turn.agent_id, attempt) for attempt in attempts)
         opened = await asyncio.gather(*map(self._open, attempts), return_exceptions=True)
         for attempt, outcome in zip(attempts, opened, strict=True):
@@ -263,14 +263,15 @@ class Runner:
     def _begin(self, attempt: Attempt) -> None:
         agent_id = attempt.turn.agent_id
         self._attempts[agent_id] = attempt
-        self._speaking[agent_id] = asyncio.create_task(self._one(attempt), name=f"turn-{agent_id}")
+        self._speaking[agent_id] = asyncio.create_task(self._speak_turn(attempt), name=f"turn-{agent_id}")
         self._speaking[agent_id].add_done_callback(lambda _: self._news.set())
 
-    async def _one(self, attempt: Attempt) -> None:
+    async def _speak_turn(self, attempt: Attempt) -> None:
+        """Run the attempt, and store its end."""
         try:
             ending = await attempt.speak()
             if self.kind.tells_info:
-                async with self._telling:
+                async with self._ending:
                     await self._end(attempt, ending, await self._store.read(reads.conversation, self.row.id))
             else:
                 await self._end(attempt, ending, attempt.row)
@@ -283,16 +284,16 @@ class Runner:
         ending.rest.add(self.kind.ended(row, attempt.turn, ending, attempt.brief.before))
         await self._write(ending.rest)
 
-    async def _words(self, newest: int) -> list[Contribution]:
+    async def _contributions(self, newest: int) -> list[Contribution]:
         """Return everything that was said; what is older than the round before the ``newest`` is read
         once.
         """
         news = await self._store.read(reads.contributions, self.row.id, self._round)
-        said = self._said + news
+        contributions = self._said + news
         # A turn of an older round is never said again.
-        self._said += [words for words in news if words.round < newest - 1]
+        self._said += [contribution for contribution in news if contribution.round < newest - 1]
         self._round = max(self._round, newest - 1)
-        return said
+        return contributions
 
     async def _chain(self, turn: DueTurn) -> Chain:
         """Return the attempts that the ``turn`` continues; no message was stored for thoughts alone."""

@@ -1,4 +1,4 @@
-"""Activity in conversations: changes, one at a time for each conversation and always completed, and runs,
+"""What happens in conversations: changes, one at a time for each conversation and always completed, and runs,
 which succeed or fail. An answer of a chat is a run, too.
 """
 
@@ -50,7 +50,7 @@ class HasRuns(Protocol):
     def runs(self) -> Runs: ...
 
 
-def whole(
+def shielded(
     act: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
     """Return a method that is always completed, even if its caller is cancelled meanwhile."""
@@ -80,14 +80,14 @@ class Runs:
         self._stopping = False
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._menders: set[asyncio.Task[None]] = set()
+        self._repairs: set[asyncio.Task[None]] = set()
         self._waited_for: Counter[str] = Counter()
-        left: tuple[Stage, ...] = ()
+        unwatched: tuple[Stage, ...] = ()
         idle: tuple[Stage, ...] = ()
         if unwatched_seconds is not None:
-            left = ((unwatched_seconds, self._cut_unwatched),)
+            unwatched = ((unwatched_seconds, self._cut_unwatched),)
             idle = ((timing.idle, self._warn_of_pause), (timing.idle_warned, self._cut_idle))
-        self._unwatched = UnwatchedTimers(left, timing.sleep)
+        self._unwatched = UnwatchedTimers(unwatched, timing.sleep)
         self._idle = UnwatchedTimers(idle, timing.sleep)
         hub.on_watchers.append(self._look_at_all)
         presence.on_change.append(self._look_at_all)
@@ -102,10 +102,10 @@ class Runs:
         """Return the conversation's run, if any."""
         return self._runs.get(id_)
 
-    def saying(self, message_id: str, kinds: Collection[str]) -> str:
+    def conversation_saying(self, message_id: str, kinds: Collection[str]) -> str:
         """Return the conversation of these kinds in which this message is being said, or ""."""
-        mine = (id_ for id_, run in self._runs.items() if run.row.kind in kinds and run.says(message_id))
-        return next(mine, "")
+        ids = (id_ for id_, run in self._runs.items() if run.row.kind in kinds and run.says(message_id))
+        return next(ids, "")
 
     def number(self, kinds: Collection[str] = KINDS) -> int:
         """Return how many runs of conversations of these kinds there are."""
@@ -116,12 +116,12 @@ class Runs:
         self._stopping = True
         for run in self._runs.values():
             run.cut(reason)
-        for mender in self._menders:
-            mender.cancel()
+        for repair in self._repairs:
+            repair.cancel()
         await self._unwatched.close()
         await self._idle.close()
         # First current changes of callers: they may still begin a run, or end one.
-        if under_way := {*self._tasks, *self._menders}:
+        if under_way := {*self._tasks, *self._repairs}:
             await asyncio.wait(under_way)
         late = list(self._runs.values())
         for run in late:
@@ -131,8 +131,8 @@ class Runs:
 
     @contextmanager
     def wait_for(self, id_: str) -> Iterator[None]:
-        """Count a client that reads the stream of its own run to the end, while this is open: no key is
-        needed.
+        """Count a client that reads the stream of its own run to the end, while the context is open: the run
+        then goes on without a key.
         """
         self._waited_for[id_] += 1
         self.look(id_)
@@ -166,10 +166,10 @@ class Runs:
         if run is not None and run.reason:
             await run.wait_until_ended()
         row = await self._store.read(reads.conversation, id_, kinds, or_damaged=True)
-        if run is not None and row.status != "running":  # its last words are stored: it ends by itself
+        if run is not None and row.status != "running":  # its end is stored: the task ends by itself
             await run.wait_until_ended()
         if row.status == "running" and id_ not in self._runs:
-            await self._recover(row)
+            await self._close_broken_off(row)
             row = await self._store.read(reads.conversation, id_, kinds, or_damaged=True)
         if row.damaged:
             raise damaged("conversation", id_, row.damaged)
@@ -230,26 +230,24 @@ class Runs:
         await self._drop(row)
         return row
 
-    async def start_over(self) -> None:
-        """Delete what was being deleted; close what a dead process left open, the newest first. Says
-        nothing.
-        """
+    async def recover_all(self) -> None:
+        """Delete what was being deleted; close what a dead process left open, the newest first."""
         for row in await self._store.read(reads.conversations, deleted=True):
             await self._drop(row)
         rows = await self._store.read(reads.conversations)
         for row in sorted(rows, key=lambda row: row.updated_at)[::-1]:
             if row.status == "running":
-                await self.alone(row.id, self._recover(row))
+                await self.alone(row.id, self._close_broken_off(row))
 
     async def alone(self, id_: str, work: Coroutine[Any, Any, Any]) -> None:
-        """Do this for one conversation; an unreadable one does not affect the others."""
+        """Do this ``work`` for one conversation; an unreadable one does not affect the others."""
         try:
             await work
         except StoreError as error:
             log.error("%s is left as it is: %s", id_, error)
 
-    async def _recover(self, row: ConversationRow) -> None:
-        """Close what a run left open that ended without a word. Says nothing."""
+    async def _close_broken_off(self, row: ConversationRow) -> None:
+        """Close what a run of a dead process left open."""
         run = Runner(self._resources, row)
         run.cut(row.interrupted or "crash")
         await run.go_on()
@@ -277,12 +275,12 @@ class Runs:
             log.error("the run of %s broke off because of a bug", id_, exc_info=error)
         self._hub.end(id_, error if isinstance(error, StoreError) else StoreError("The run broke off"))
         if not self._stopping:
-            mender = asyncio.create_task(self._mend(id_))
-            self._menders.add(mender)
-            mender.add_done_callback(self._menders.discard)
+            repair = asyncio.create_task(self._repair(id_))
+            self._repairs.add(repair)
+            repair.add_done_callback(self._repairs.discard)
 
-    async def _mend(self, id_: str) -> None:
-        """Close what was interrupted, as soon as the store can be written again."""
+    async def _repair(self, id_: str) -> None:
+        """Close what broke off, as soon as the store can be written again."""
         for delay in chain(self._timing.mend, repeat(self._timing.mend[-1])):
             await self._timing.sleep(delay)
             try:
@@ -298,10 +296,10 @@ class Runs:
     def look(self, id_: str) -> None:
         """Check whether someone is watching the runs."""
         run = self._runs.get(id_)
-        needs = run is not None and not run.row.keep_running
-        is_left = not (self._presence.programs or self._hub.watchers())
-        self._unwatched.look(id_, alone=needs and is_left)
-        self._idle.look(id_, alone=needs and id_ not in self._waited_for)
+        needs_person = run is not None and not run.row.keep_running
+        nobody_there = not (self._presence.programs or self._hub.watchers())
+        self._unwatched.look(id_, alone=needs_person and nobody_there)
+        self._idle.look(id_, alone=needs_person and id_ not in self._waited_for)
 
     def _look_at_all(self) -> None:
         for id_ in self._runs:
@@ -315,14 +313,14 @@ class Runs:
 
     def _warn_of_pause(self, id_: str) -> None:
         if self._costs(id_):
-            self.task(self._warn(id_)).add_done_callback(say_failed)
+            self.task(self._warn(id_)).add_done_callback(_log_failure)
 
     async def _warn(self, id_: str) -> None:
         row = await self._store.read(reads.conversation, id_, or_damaged=True)
         self._presence.warn(PauseNotice(id_, row.name, self._timing.idle_warned))
 
     def _cut_unwatched(self, id_: str) -> None:
-        self.task(self.interrupt(id_, "unwatched")).add_done_callback(say_failed)
+        self.task(self.interrupt(id_, "unwatched")).add_done_callback(_log_failure)
 
     def _cut_idle(self, id_: str) -> None:
         if self._costs(id_):
@@ -331,7 +329,7 @@ class Runs:
             self.look(id_)  # start over: other agents may join
 
 
-def say_failed(task: asyncio.Task[Any]) -> None:
-    """Log why something failed that should happen because nobody is there."""
+def _log_failure(task: asyncio.Task[Any]) -> None:
+    """Log why a warning or an end of a run failed that should happen because nobody is there."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("nobody is there, and that could not be told or end a run: %s", error)

@@ -12,15 +12,9 @@ Stage = tuple[float, Callable[[str], None]]
 
 
 class UnwatchedTimers:
-    """One timer for each unwatched room or chat. It goes through ``stages``: after the seconds of each, the
-    function is called with the id.
-    """
+    """One timer for each unwatched room or chat, which goes through ``stages``."""
 
-    def __init__(
-        self,
-        stages: Sequence[Stage],
-        sleep: Callable[[float], Awaitable[None]],
-    ) -> None:
+    def __init__(self, stages: Sequence[Stage], sleep: Callable[[float], Awaitable[None]]) -> None:
         """Without ``stages`` rooms may be unwatched forever."""
         self._stages = stages
         self._sleep = sleep
@@ -62,8 +56,8 @@ class UnwatchedTimers:
 
 @dataclass(frozen=True, slots=True)
 class PauseNotice:
-    """What people's programs are told: that ``name`` pauses in this many ``seconds`` unless a key is pressed;
-    without a ``name``, that one was.
+    """What people's programs are told: ``name`` pauses in this many ``seconds`` unless a key is pressed, or
+    without a ``name``, that a key was pressed.
     """
 
     id: str = ""
@@ -73,7 +67,7 @@ class PauseNotice:
 
 @dataclass(slots=True)
 class OpenPrograms:
-    """Which programs of people are open, on any screen. ``on_change`` are called when one comes or goes,
+    """Which programs of people are open, on any screen. ``on_change`` are called when one opens or closes,
     ``on_key`` when a key was pressed in one.
     """
 
@@ -86,27 +80,25 @@ class OpenPrograms:
 
     @property
     def programs(self) -> int:
-        """Return how many programs are open."""
+        """How many programs are open."""
         return len(self._programs)
 
     async def attend(self) -> AsyncGenerator[PauseNotice, None]:
-        """Count a program while this is read; yields what the person is to be told."""
-        told: deque[PauseNotice] = deque(maxlen=100)
-        self._programs.append(told)
+        """Count a program as open while this is read; yield what the person is to be told."""
+        notices: deque[PauseNotice] = deque(maxlen=100)
+        self._programs.append(notices)
         self._tell(self.on_change)
         try:
             while not self._is_closed:
-                while told:
-                    yield told.popleft()
+                while notices:
+                    yield notices.popleft()
                 await self._news.wait()
         finally:
-            self._programs[:] = [one for one in self._programs if one is not told]
+            self._programs[:] = [program for program in self._programs if program is not notices]
             self._tell(self.on_change)
 
     def press(self) -> None:
-        """Note that a person pressed a key, spoke in a voice session, or came: what was about to pause
-        continues.
-        """
+        """Note that a person pressed a key, spoke in a voice session, or came: nothing pauses now."""
         self._tell(self.on_key)
         if self._has_warned:
             self._has_warned = False
@@ -123,8 +115,8 @@ class OpenPrograms:
         self._wake()
 
     def _send(self, notice: PauseNotice) -> None:
-        for told in self._programs:
-            told.append(notice)
+        for notices in self._programs:
+            notices.append(notice)
         self._wake()
 
     def _wake(self) -> None:

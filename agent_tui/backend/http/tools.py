@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_tui.backend.engine.answer.tool_runs import ToolCallAsked, ToolRuns
+from agent_tui.backend.engine.answer.tool_runs import ForeignCall, ToolRuns
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.http.body import read_fields, wrong_field
 from agent_tui.backend.http.chat_requests import word_of
@@ -88,7 +88,7 @@ class Tools:
         for field, text in (("conversation", conversation), ("name", name)):
             if not text or len(text) > MAX_NAME_CHARACTERS:
                 raise wrong_field(field, f"must have 1 to {MAX_NAME_CHARACTERS} characters")
-        asked = ToolCallAsked(
+        asked = ForeignCall(
             conversation, workspace, name, fields.text("arguments") or "", is_alone=is_child(request)
         )
         return EventStream(_frames(self._runs.run(asked)), is_run=True)

@@ -45,7 +45,7 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     ToolSpec,
 )
-from agent_tui.backend.models.model import context_of as told_context
+from agent_tui.backend.models.model import context_of as context_of_model
 from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Cost, context_of, cost_of, unknown_cost
 from agent_tui.backend.store import steps as stored_steps
 from agent_tui.backend.store.messages import notes_of, with_notes
@@ -58,10 +58,10 @@ from agent_tui.model.chains import joined_steps
 from agent_tui.model.errors import MAX_TOOL_ROUNDS, TOO_MANY_ROUNDS, ModelError
 from agent_tui.model.events import SHORTENED, Step
 
-SAID = (TextPiece, ThinkingPiece)
-HEARD = (*SAID, CallPiece, StepPiece)
+WORDS = (TextPiece, ThinkingPiece)
+WORDS_AND_STEPS = (*WORDS, CallPiece, StepPiece)
 # (status, result) of a call that an agent ran itself without reporting the result.
-NO_WORD = ("unknown", failed_output("the agent did not say what came of it").content)
+UNREPORTED = ("unknown", failed_output("the agent did not say what came of it").content)
 BROKEN_OFF = ("cut", failed_output("unknown: the answer ended while the agent ran this").content)
 LENGTH = "length"  # the reason of a turn or answer that reached the token limit (protocols.md §1, point 8)
 
@@ -70,8 +70,8 @@ class Attempt:
     """``speak`` always runs to the end of the attempt: what is being written is never torn. ``cut`` makes it
     end.
 
-    ``on_use`` is called whenever ``using`` has changed, and may cut it: (tokens, US dollars) used by current
-    calls so far, estimated until the model reports them. ``refused`` is why there is no model to ask,
+    ``using`` is (tokens, US dollars) used so far, estimated until the model reports them; ``on_use`` is
+    called whenever it has changed, and may cut the attempt. ``refused`` is why there is no model to ask,
     ``turn`` says how many messages do not fit the model's context.
     """
 
@@ -149,7 +149,7 @@ class Attempt:
         if self.cut_for:
             return TurnEnding(cut=self.cut_for, seconds=0.0)
         clock = asyncio.get_running_loop().time
-        begun = clock()
+        started_at = clock()
         self._steps.now = self._resources.now()
         pricing = asyncio.create_task(cost_of(self._terms, self._request.model))
         if self._may_summarise:
@@ -163,7 +163,7 @@ class Attempt:
             error=self._error,
             cut="" if self._is_whole else self.cut_for,  # it may be complete before it can be cut
             used=self._used,
-            seconds=round(clock() - begun, 3),
+            seconds=round(clock() - started_at, 3),
             rest=self._rest,
         )
 
@@ -186,7 +186,7 @@ class Attempt:
             terms = self._resources.models.terms(self._agent.provider_id, self._agent.model)  # known by now
             used.context_limit = await context_of(terms, request.model)
 
-    # --- what it is given ------------------------------------------------------------------------------
+    # --- what its model gets ---------------------------------------------------------------------------
 
     async def _prepare(self) -> None:
         """Read the working folder's guide, the tools that may be called, and what was called before."""
@@ -194,15 +194,15 @@ class Attempt:
         if brief.compacts:
             return
         if is_synthesis(row, self.turn.round, self._agent.id) and not self._is_noted("synthesis"):
-            await self._tell(NotePiece("synthesis"))
-        await self._tell_guide()
+            await self._put_notes(NotePiece("synthesis"))
+        await self._add_guide()
         is_blind = self._is_demo or self._terms.acts or "images" in self._terms.refuses
-        if is_blind and any(one.images for one in brief.request.messages):
-            await self._tell(NotePiece("no_images"))
+        if is_blind and any(message.images for message in brief.request.messages):
+            await self._put_notes(NotePiece("no_images"))
         if brief.keeps_steps and not (self._terms.acts or self.cut_for):
             specs = await self._tools_to_offer()
-            told = (*self._request.messages, *await self._called_before())
-            self._request = replace(self._request, messages=told, tools=specs)
+            messages = (*self._request.messages, *await self._earlier_calls())
+            self._request = replace(self._request, messages=messages, tools=specs)
         if self._has_steps:
             place = ToolPlace(Path(row.workspace) if row.workspace else None)
             enabled = frozenset(spec.name for spec in specs)
@@ -212,7 +212,7 @@ class Attempt:
     def _is_noted(self, name: str) -> bool:
         return any(note.note == name for note in notes_of(self.turn.notes))
 
-    async def _tell_guide(self) -> None:
+    async def _add_guide(self) -> None:
         """Give the model the working folder's guide, and note that for people."""
         row, heeds = self.row, not (self._is_demo or self._terms.acts)
         if not (row.workspace and row.guide == "tell" and heeds) or self.cut_for:
@@ -221,43 +221,40 @@ class Attempt:
         if (guide := await asyncio.to_thread(guide_of, Path(row.workspace), tokens)) is None:
             return
         self._request = replace(self._request, messages=with_guide(self._request.messages, guide))
-        await self._tell(guide.note, *([] if self._may_summarise else self._left_out()))
+        await self._put_notes(guide.note, *([] if self._may_summarise else self._left_out()))
 
     def _left_out(self) -> list[NotePiece]:
         return self._fitting(step_messages(self.brief.before)).notes
 
     async def _tools_to_offer(self) -> tuple[ToolSpec, ...]:
-        names = self.brief.tools
+        tools, timing = self._resources.tools, self._resources.timing
         return await tools_for_model(
-            self._resources.tools,
-            names,
-            lambda name: self._is_open(name) if names is None else name in names,
-            self._cut,
-            self._resources.timing,
-            self._tell,
+            tools, self.brief.tools, self._is_offered, self._cut, timing, self._put_notes
         )
 
-    def _is_open(self, name: str) -> bool:
-        """Return whether a tool may be called that was not named."""
+    def _is_offered(self, name: str) -> bool:
+        """Return whether the model may call this tool."""
+        if self.brief.tools is not None:
+            return name in self.brief.tools
         if name in ROOM_TOOLS and self.row.kind != VOICE:
             return False
         tool = self._resources.tools.tool(name)
         return tool is not None and (tool.permission == "read" or self._gate.could_allow(name))
 
-    async def _called_before(self) -> list[ChatMessage]:
+    async def _earlier_calls(self) -> list[ChatMessage]:
         """Return the calls, with results, of interrupted attempts at this turn: a model that tries again has
-        to know what was done. It says their words again.
+        to know what was done. Their words are left out: it says them again.
         """
-        told: list[ChatMessage] = []
+        messages: list[ChatMessage] = []
         query = stored_steps.steps_before
         for steps in await self._resources.store.read(query, self.row.id, self.turn, self.brief.continued):
-            told += step_messages([step for step in steps if step.type in ("tool_call", "tool_result")])
-        return told
+            messages += step_messages([step for step in steps if step.type in ("tool_call", "tool_result")])
+        return messages
 
-    def _fitting(self, mine: Sequence[ChatMessage]) -> Fitting:
-        """Return what fits of the history and of what it said itself."""
+    def _fitting(self, own: Sequence[ChatMessage]) -> Fitting:
+        """Return what fits of the history and of the attempt's ``own`` messages."""
         request = self._request
-        return trim((*request.messages, *mine), room_for_history(self._terms, request.max_tokens))
+        return trim((*request.messages, *own), room_for_history(self._terms, request.max_tokens))
 
     # --- a summary of what is older --------------------------------------------------------------------
 
@@ -276,9 +273,9 @@ class Attempt:
         assert past is not None
         context = await self._context(model)
         if not self.brief.compacts and not (past.is_enough and self._is_too_long(context)):
-            await self._tell(*self._left_out())
+            await self._put_notes(*self._left_out())
             return
-        await self._tell(NotePiece(SUMMARISING, past.count))
+        await self._put_notes(NotePiece(SUMMARISING, past.count))
         request = summary_request(self._request, past, context)
         text, error = await self._summary(model, request, pricing)
         if text and not self.cut_for:
@@ -288,13 +285,13 @@ class Attempt:
             messages = with_summary(self._request.messages, past, text)
             self._request = replace(self._request, messages=messages)
             if self.brief.compacts and "tools" not in self._terms.refuses:
-                # The next question has them again.
+                # Its context is measured with the tools, which the next question offers again.
                 self._request = replace(self._request, tools=await self._tools_to_offer())
             self._used.context = prompt_tokens(self._request)
             self._is_whole = self.brief.compacts
         elif self.brief.compacts and not self.cut_for:
             self._error = error or f"{self.brief.failed}: the model said nothing"
-        await self._tell(*self._left_out())
+        await self._put_notes(*self._left_out())
 
     async def _summary(
         self, model: Model, request: ModelRequest, pricing: asyncio.Task[Cost]
@@ -306,37 +303,37 @@ class Attempt:
         failing, silence = self.brief.failed, self._terms.silence_seconds
         timing = self._resources.timing
         self._call = call = Call(model, request, timing, failed=failing, silence_seconds=silence)
-        said: list[str] = []
+        words: list[str] = []
         try:
             while not call.over:
-                await call.news()
-                await self._tell(*(note for note in call.take_notes() if note.note == "rate_limit"))
-                said += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
-            said += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
+                await call.wait_for_news()
+                await self._put_notes(*(note for note in call.take_notes() if note.note == "rate_limit"))
+                words += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
+            words += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
         finally:
             await call.wait_until_gone()
-        text = "".join(said).strip()
+        text = "".join(words).strip()
         self._used.add(call, request, len(text), await pricing)
         self._note_use(self._used)
         return ("", call.error) if call.error or call.cut else (text, "")
 
     def _is_too_long(self, context: int) -> bool:
-        mine = step_messages(self.brief.before)
-        request = replace(self._request, messages=(*self._request.messages, *mine))
+        own = step_messages(self.brief.before)
+        request = replace(self._request, messages=(*self._request.messages, *own))
         return fitted(request, context, limits_answer=False)[1].left_out > 0
 
     async def _context(self, model: Model) -> int:
         """Return the size of the model's context in tokens, as its server tells it now if the history does
         not fit into what was known; a short history fits any model.
         """
-        known = self._terms.context_tokens
-        is_enough = known < UNLIMITED_TOKENS and not self._is_too_long(known)
+        known_size = self._terms.context_tokens
+        is_enough = known_size < UNLIMITED_TOKENS and not self._is_too_long(known_size)
         if is_enough or prompt_tokens(self._request) < SHORT_TOKENS:
-            return known
+            return known_size
         try:
-            tokens = await told_context(model, self._request) or known
+            tokens = await context_of_model(model, self._request) or known_size
         except ModelError:  # the call will say why
-            return known
+            return known_size
         self._terms = self._resources.models.terms(self._agent.provider_id, self._agent.model)
         return tokens
 
@@ -352,13 +349,13 @@ class Attempt:
         if self.cut_for:
             return []
         request, fitting = self._request_of_round(round_)
-        await self._tell(*fitting.notes)
+        await self._put_notes(*fitting.notes)
         before, failing = self._steps.characters, self.brief.failed
         self._call = call = Call(
             asked_to_go_on(model, request),
             request,
             self._resources.timing,
-            keeps=HEARD if self._has_steps else SAID,
+            keeps=WORDS_AND_STEPS if self._has_steps else WORDS,
             failed=failing,
             silence_seconds=self._terms.silence_seconds,
         )
@@ -367,21 +364,21 @@ class Attempt:
                 await self._listen(call, pricing, before)
                 self._note(call.take_notes(), written)
                 self._steps.hear(call.take(), written)
-            except ModelError as error:  # it made more calls than we take
+            except ModelError as error:  # it made more calls, or took more steps, than we take
                 self._error = f"{failing}: {failure(error)}"
         finally:
             await call.wait_until_gone()
         self._used.add(call, request, self._steps.characters - before, await pricing)
         self._steps.close_words(written)
         is_whole = not (self._error or call.error or call.cut)
-        self._steps.close_acted(*(NO_WORD if is_whole else BROKEN_OFF), written)
+        self._steps.close_agent_steps(*(UNREPORTED if is_whole else BROKEN_OFF), written)
         calls = self._steps.close_calls(written)
-        self._error = self._error or call.error or stopped_short(call, failing)
-        if call.short == LENGTH and not self._error:
+        self._error = self._error or call.error or why_stopped(call, failing)
+        if call.stop_reason == LENGTH and not self._error:
             self.cut_for = self.cut_for or LENGTH
         if calls and not (self.cut_for or self._error):
             return calls
-        self._is_whole = not (call.cut or calls or self._error or call.short)
+        self._is_whole = not (call.cut or calls or self._error or call.stop_reason)
         self._give_up(calls, written)
         self._rest = written
         return []
@@ -389,19 +386,19 @@ class Attempt:
     def _request_of_round(self, round_: int) -> tuple[ModelRequest, Fitting]:
         request, before = self._request, self.brief.before
         images = {} if self._calls is None else self._calls.images
-        mine = step_messages(joined_steps(without_unrun(before), self._steps.in_order), images)
+        own = step_messages(joined_steps(without_unrun(before), self._steps.in_order), images)
         goes_on = bool(before) and not self._steps.done
-        # This is not the round of a room, in which there are many turns.
-        at = round_ if request.max_rounds == 1 and not request.speaker else request.round
-        fitting, continues = self._fitting(mine), last_words_of(mine) if goes_on else ""
-        return replace(request, messages=fitting.messages, round=at, continues=continues), fitting
+        # In a chat the model's calls are numbered; an agent of a room gets the round of the room.
+        number = round_ if request.max_rounds == 1 and not request.speaker else request.round
+        fitting, continues = self._fitting(own), last_words_of(own) if goes_on else ""
+        return replace(request, messages=fitting.messages, round=number, continues=continues), fitting
 
     async def _listen(self, call: Call, pricing: asyncio.Task[Cost], before: int) -> None:
-        """Write what comes; what arrives meanwhile is joined into the next write."""
+        """Write what the model says; what arrives during a write is joined into the next one."""
         while not call.over:
-            await call.news()
+            await call.wait_for_news()
             if notes := call.take_notes():
-                await self._tell(*notes)  # its end may follow at once
+                await self._put_notes(*notes)  # its end may follow at once
             if call.over:
                 return
             if pieces := call.take():
@@ -409,10 +406,10 @@ class Attempt:
                 self._steps.now = self._resources.now()
                 self._steps.hear(pieces, written)
                 await self._write(written)
-                now = replace(self._used)
+                used = replace(self._used)
                 cost = pricing.result() if pricing.done() else unknown_cost
-                now.add(call, self._request, self._steps.characters - before, cost)
-                self._note_use(now)
+                used.add(call, self._request, self._steps.characters - before, cost)
+                self._note_use(used)
 
     def _give_up(self, calls: Sequence[Step], written: ChangeSet) -> None:
         """Store calls that were incomplete, or came too late, as not run."""
@@ -429,14 +426,14 @@ class Attempt:
     # --- what is written of it -------------------------------------------------------------------------
 
     def _note(self, notes: Sequence[NotePiece], written: ChangeSet) -> None:
-        """Note what happens to the turn besides words, and does not fit only if that is more than before."""
-        known = {"trimmed": self.turn.trimmed, SHORTENED: self._steps.shortened}
-        notes = [note for note in notes if note.count > known.get(note.note, -1)]
+        """Note what happens to the turn besides words; what does not fit only if it is more than before."""
+        noted = {"trimmed": self.turn.trimmed, SHORTENED: self._steps.shortened}
+        notes = [note for note in notes if note.count > noted.get(note.note, -1)]
         self._steps.note(notes, written)
         trimmed = max(self.turn.trimmed, *(note.count for note in notes if note.note == "trimmed"), 0)
         self.turn = replace(self.turn, trimmed=trimmed)
 
-    async def _tell(self, *notes: NotePiece) -> None:
+    async def _put_notes(self, *notes: NotePiece) -> None:
         written = ChangeSet()
         self._note(notes, written)
         await self._write(written)
@@ -450,10 +447,10 @@ class Attempt:
             await self._resources.write(self.row.id, written)
 
 
-def stopped_short(call: Call, failed: str) -> str:
+def why_stopped(call: Call, failed: str) -> str:
     """Return why an answer failed if its model stopped before the end; "" otherwise, also for an answer that
     reached the token limit: that one is cut off, and its text is kept.
     """
-    if call.short in ("", LENGTH):
+    if call.stop_reason in ("", LENGTH):
         return ""
-    return f"{failed}: the model stopped before the end: {call.short[:100]}"
+    return f"{failed}: the model stopped before the end: {call.stop_reason[:100]}"

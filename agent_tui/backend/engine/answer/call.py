@@ -1,4 +1,4 @@
-"""One call of a model: a task that listens, and what it received until that is taken.
+"""One call of a model: a task that listens, and keeps what it received until that is taken.
 
 This task is the only one in the engine that is ever cancelled.
 """
@@ -65,11 +65,11 @@ class Call:
         silence_seconds: float | None = None,
     ) -> None:
         self.error = ""
-        self.short = ""  # why the model stopped before its end, e.g. "length"
+        self.stop_reason = ""  # why the model stopped before the end of its answer, e.g. "length"
         self._keeps = keeps
         self._failed = failed
         self.ended = False  # by itself, with or without an error
-        self.cut = False
+        self.cut = False  # by ``cancel``
         self.usage: UsagePiece | None = None  # the newest
         self.first_piece_seconds: float | None = None  # from the request to the first piece
         self._model = model
@@ -81,7 +81,7 @@ class Call:
         self._waiting_characters = 0
         self._characters: dict[type[Heard], int] = {}
         self._asked_at = asyncio.get_running_loop().time()
-        self._begun = False  # a piece has come: another try would repeat words
+        self._has_begun = False  # a piece has come: another try would repeat words
         self._news = asyncio.Event()
         self._taken = asyncio.Event()
         self._task = asyncio.create_task(self._listen(), name="model-call")
@@ -92,7 +92,7 @@ class Call:
         """Whether nothing more will come."""
         return self.ended or self.cut
 
-    async def news(self) -> None:
+    async def wait_for_news(self) -> None:
         """Wait until something came or the call is over."""
         await self._news.wait()
         self._news.clear()
@@ -145,7 +145,7 @@ class Call:
             try:
                 return await self._stream()
             except ModelError as error:
-                if not error.retryable or self._begun:
+                if not error.retryable or self._has_begun:
                     raise
                 # Not the provider's words: they may quote what it was sent.
                 log.info("a model call failed before its first piece (%s), trying again", error.status)
@@ -175,9 +175,9 @@ class Call:
                     if piece is None:
                         return
                     self._hear(piece)
-                    if self._full:
+                    if self._is_full:
                         patience.reschedule(None)  # the wait is our own
-                        await self._until_taken()
+                        await self._wait_until_taken()
         except TimeoutError as error:
             if patience.expired():
                 title = f"no answer for {self._silence_seconds:g} s"
@@ -192,8 +192,8 @@ class Call:
             self._notes.append(piece)
             self._news.set()
             return
-        if not self._begun:
-            self._begun = True
+        if not self._has_begun:
+            self._has_begun = True
             self.first_piece_seconds = asyncio.get_running_loop().time() - self._asked_at
         match piece:
             case TextPiece(text):
@@ -210,15 +210,15 @@ class Call:
                 self._keep(kept, len(text) + 1)
                 self._check(piece, "asked tools for")
             case StepPiece():
-                event, text = self._step_counted(piece)
+                event, text = self._keepable_step(piece)
                 self._keep(StepPiece(event), len(text) + 1)
                 self._check(piece, "did")
             case UsagePiece():
                 self.usage = piece if piece.is_credible else self.usage
             case CutPiece(reason):
-                self.short = reason
+                self.stop_reason = reason
             case ApartPiece():
-                pass  # nothing follows on from it
+                pass  # nothing is done with it here
 
     def _keepable(self, piece: Heard, text: str) -> str:
         """Return the part of ``text`` that may be kept, safe to store."""
@@ -227,16 +227,18 @@ class Call:
         self._characters[kind] = before + len(text)
         return storable(text[: max(0, MAX_TEXT_CHARACTERS - before)])
 
-    def _step_counted(self, piece: StepPiece) -> tuple[StepEvent, str]:
+    def _keepable_step(self, piece: StepPiece) -> tuple[StepEvent, str]:
         """Return the part of a step that may be kept, and its words."""
         match piece.event:
             case ev.StepSet(_, step) as event:
                 name = storable(step.name[:MAX_NAME_CHARACTERS])
-                content, arguments = (self._keepable(piece, one) for one in (step.content, step.arguments))
+                content, arguments = (self._keepable(piece, text) for text in (step.content, step.arguments))
                 kept = replace(step, name=name, content=content, arguments=arguments)
                 return replace(event, step=kept), content + arguments
             case ev.StepAdded() as event:
-                content, arguments = (self._keepable(piece, one) for one in (event.content, event.arguments))
+                content, arguments = (
+                    self._keepable(piece, text) for text in (event.content, event.arguments)
+                )
                 return replace(event, content=content, arguments=arguments), content + arguments
             case event:
                 progress = self._keepable(piece, event.progress[:MAX_NAME_CHARACTERS])
@@ -255,9 +257,9 @@ class Call:
         self._news.set()
 
     @property
-    def _full(self) -> bool:
+    def _is_full(self) -> bool:
         return len(self._waiting) >= MAX_WAITING_PIECES or self._waiting_characters >= MAX_WAITING_CHARACTERS
 
-    async def _until_taken(self) -> None:
+    async def _wait_until_taken(self) -> None:
         self._taken.clear()
         await self._taken.wait()

@@ -13,7 +13,7 @@ from pathlib import Path
 from agent_tui.backend.engine.answer.steps import digest
 from agent_tui.backend.engine.kinds import EngineKind, Info
 from agent_tui.backend.engine.resources import Resources
-from agent_tui.backend.engine.runs import Runs, whole
+from agent_tui.backend.engine.runs import Runs, shielded
 from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import ConversationRow, FileChanged, NewEvent, StepStatus
@@ -56,39 +56,38 @@ class FileChanges:
 
     async def list_changes(self, kind: EngineKind[Info], id_: str) -> list[ChangedFile]:
         """Return the changes, newest first, in their current state."""
-        found = await self._store.read(reads.file_changes, id_, kind.names)
-        return await asyncio.to_thread(_with_status, found[::-1][:MAX_LISTED])
+        changes = await self._store.read(reads.file_changes, id_, kind.names)
+        return await asyncio.to_thread(_with_status, changes[::-1][:MAX_LISTED])
 
-    @whole
+    @shielded
     async def undo(self, kind: EngineKind[Info], id_: str, message_id: str, step_id: str = "") -> Undone:
         """Restore the file of one call or, without ``step_id``, the files of a whole answer, newest change
         first: each only if it is still as the tool left it.
 
-        Raises ``Refused`` (409) if that is true of none of them, and while an agent is speaking;
-        ``NotFound``.
+        Raises ``Refused`` (409) if none of them is, and while an agent is speaking; ``NotFound``.
         """
         async with self.runs.lock(id_):
             row = await self.runs.settle(id_, kind.names)
             if row.status == "running":
-                doing = "Wait until no one is speaking, or stop it first."
-                raise Refused(f"The {kind.noun} is running", doing, status=409)
-            found = await self._store.read(reads.file_changes, id_, kind.names)
-            wanted = [
+                detail = "Wait until no one is speaking, or stop it first."
+                raise Refused(f"The {kind.noun} is running", detail, status=409)
+            changes = await self._store.read(reads.file_changes, id_, kind.names)
+            chosen = [
                 (change, call)
-                for change, call in found
+                for change, call in changes
                 if change.message_id == message_id and step_id in ("", call.id)
             ]
-            if not wanted:
+            if not chosen:
                 raise NotFound("There is no such change", "This call changed no file.", status=404)
             undone, left = [], []
-            for change, call in wanted[::-1]:
+            for change, call in chosen[::-1]:
                 status = UNDONE if call.status == UNDONE else await asyncio.to_thread(_undo, change)
-                shown = _changed_file(change, call, UNDONE if status == MADE else status)
+                changed_file = _changed_file(change, call, UNDONE if status == MADE else status)
                 if status == MADE:
                     await self._resources.write(id_, _writes_of_undo(row, change, call))
-                    undone.append(shown)
+                    undone.append(changed_file)
                 else:
-                    left.append(shown)
+                    left.append(changed_file)
         if not undone:
             title, detail = WHY[left[0].status]
             raise Refused(title.format(path=left[0].path[:200]), detail, status=409)
@@ -96,9 +95,9 @@ class FileChanges:
 
 
 def _writes_of_undo(row: ConversationRow, change: FileChanged, call: Step) -> ChangeSet:
-    told = ToolStatusChanged(change.message_id, call.id, UNDONE, call.seconds)
-    undone = StepStatus(change.message_id, change.place, UNDONE, call.seconds, call.success)
-    return ChangeSet([NewEvent.of(told, change.message_id)], [undone])
+    event = ToolStatusChanged(change.message_id, call.id, UNDONE, call.seconds)
+    status = StepStatus(change.message_id, change.place, UNDONE, call.seconds, call.success)
+    return ChangeSet([NewEvent.of(event, change.message_id)], [status])
 
 
 def _undo(change: FileChanged) -> str:
@@ -129,12 +128,12 @@ def _status_of(change: FileChanged) -> str:
     return MADE if digest(data) == change.after else "changed"
 
 
-def _with_status(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
-    """Return the current changes, newest first. Only a file's newest change can still be as it was left."""
+def _with_status(changes: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
+    """Return the changes in their current state. Of a file, only the newest can still be as it was left."""
     listed: list[ChangedFile] = []
     seen: set[tuple[str, str]] = set()
-    room = MAX_LISTED_CHARACTERS
-    for change, call in found:
+    characters_left = MAX_LISTED_CHARACTERS
+    for change, call in changes:
         file = change.folder, change.path
         if call.status == UNDONE:
             status = UNDONE
@@ -143,8 +142,8 @@ def _with_status(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]
         else:
             seen.add(file)
             status = _status_of(change)
-        room -= len(change.diff)
-        listed.append(_changed_file(change, call, status, has_diff=room >= 0))
+        characters_left -= len(change.diff)
+        listed.append(_changed_file(change, call, status, has_diff=characters_left >= 0))
     return listed
 
 

@@ -33,8 +33,7 @@ MAX_CALLS = 64  # in one round
 MAX_DIFF_CHARACTERS = 100_000  # of a call's change to a file, as it is shown later
 MAX_ACTED_STEPS = 2_000  # of an agent that runs its own tools, in one answer
 
-
-# The log events of a step.
+# Returns how an event of a step is stored in the log.
 Encode = Callable[[ev.Event], Sequence[NewEvent]]
 
 
@@ -78,8 +77,8 @@ class StepLog:
         self._open: _Growing | None = None  # the growing text or thought
         self._calls: dict[int, _Growing] = {}  # by the provider's index
         self._early: dict[int, CallPiece] = {}  # calls whose name is not known yet
-        self._acted: dict[str, _Growing] = {}  # open steps of an agent with its own tools, by its ids
-        self._acted_count = 0
+        self._agent_steps: dict[str, _Growing] = {}  # open steps of an agent with its own tools, by its ids
+        self._agent_step_count = 0
 
     # --- what a model says -----------------------------------------------------------------------------
 
@@ -110,7 +109,8 @@ class StepLog:
             written.events += self._encode(noted)
             written.note(noted)
             if noted.lasting:
-                self.notes = [one for one in self.notes if one.note != SHORTENED or note.note != SHORTENED]
+                if note.note == SHORTENED:  # only the newest count
+                    self.notes = [earlier for earlier in self.notes if earlier.note != SHORTENED]
                 self.notes.append(noted.lasting)
 
     @property
@@ -133,23 +133,23 @@ class StepLog:
             self.put(replace(grown.step, content=grown.text), written)
 
     def close_calls(self, written: ChangeSet) -> list[Step]:
-        """Return the complete calls of the model in the order of their beginning; those without a name begin
-        now. Their completion is not written yet.
+        """Return the model's calls, now complete, in the order of their beginning; those without a name begin
+        now. That they are complete is not written yet.
         """
         for index, piece in sorted(self._early.items()):
             self._begin_call(index, piece, written)
         self._early.clear()
         grown, self._calls = list(self._calls.values()), {}
-        return [self.with_call_id(replace(one.step, arguments=one.text)) for one in grown]
+        return [self.with_call_id(replace(call.step, arguments=call.text)) for call in grown]
 
-    def close_acted(self, status: str, result: str, written: ChangeSet) -> None:
+    def close_agent_steps(self, status: str, result: str, written: ChangeSet) -> None:
         """Close the steps that an agent left open: its calls get this ``status`` and ``result``."""
-        open_steps, self._acted = list(self._acted.values()), {}
+        open_steps, self._agent_steps = list(self._agent_steps.values()), {}
         for grown in open_steps:
             if grown.step.type != "tool_call":
                 self.put(replace(grown.step, content=grown.text), written)
                 continue
-            self._put_acted(grown, written)
+            self._put_agent_call(grown, written)
             self.set_call(grown.step, status, None, written)
             self.put_result(grown.step, result, success=False, written=written)
 
@@ -175,8 +175,7 @@ class StepLog:
 
     def put_progress(self, call: Step, progress: str, written: ChangeSet) -> None:
         """Store the progress of a running call."""
-        told = ev.ToolStatusChanged(self.message_id, call.id, "running", progress=progress)
-        self._event(told, written)
+        self._event(ev.ToolStatusChanged(self.message_id, call.id, "running", progress=progress), written)
 
     def put_result(self, call: Step, content: str, *, success: bool, written: ChangeSet) -> Step:
         """Store the result of a call."""
@@ -215,7 +214,7 @@ class StepLog:
         answered = {step.id_ref for step in self.done.values() if step.type == "tool_result"}
         return [step for step in self.in_order if step.type == "tool_call" and step.id not in answered]
 
-    # --- how -------------------------------------------------------------------------------------------
+    # --- how it is done --------------------------------------------------------------------------------
 
     def _say(self, type_: str, text: str, written: ChangeSet) -> None:
         if not text:
@@ -233,22 +232,21 @@ class StepLog:
             self._event(ev.StepAdded(self.message_id, self._open.step.id, content=piece), written)
 
     def _hear_call(self, piece: CallPiece, written: ChangeSet) -> None:
-        known = self._calls.get(piece.index)
-        if known is None:
+        call = self._calls.get(piece.index)
+        if call is None:
             self._hear_early(piece, written)
             return
-        if piece.id and not known.step.id_ref:
-            known.step = replace(known.step, id_ref=piece.id)
-        if piece.name:  # the whole call is told with all of it
-            known.step = replace(known.step, name=known.step.name + piece.name)
-        self._add_arguments(known, piece.arguments, written)
+        if piece.id and not call.step.id_ref:
+            call.step = replace(call.step, id_ref=piece.id)
+        if piece.name:  # the event of the whole call has the complete name
+            call.step = replace(call.step, name=call.step.name + piece.name)
+        self._add_arguments(call, piece.arguments, written)
 
     def _hear_early(self, piece: CallPiece, written: ChangeSet) -> None:
         """Keep a call until its name is known: it begins on the screen with its name."""
-        before = self._early.pop(piece.index, CallPiece(piece.index))
-        piece = CallPiece(
-            piece.index, before.id or piece.id, before.name or piece.name, before.arguments + piece.arguments
-        )
+        kept = self._early.pop(piece.index, CallPiece(piece.index))
+        arguments = kept.arguments + piece.arguments
+        piece = CallPiece(piece.index, kept.id or piece.id, kept.name or piece.name, arguments)
         if len(self._calls) + len(self._early) >= MAX_CALLS:
             raise ModelError(f"it called more than {MAX_CALLS} tools at once", "It was stopped.")
         if not piece.name:
@@ -258,15 +256,15 @@ class StepLog:
         self._begin_call(piece.index, piece, written)
 
     def _begin_call(self, index: int, piece: CallPiece, written: ChangeSet) -> None:
-        self._calls[index] = self._begun(piece.name, piece.id, piece.arguments, written)
+        self._calls[index] = self._new_call(piece.name, piece.id, piece.arguments, written)
 
-    def _begun(self, name: str, id_ref: str, arguments: str, written: ChangeSet) -> _Growing:
+    def _new_call(self, name: str, id_ref: str, arguments: str, written: ChangeSet) -> _Growing:
         number = self._number()
         step = Step(f"step-{number}", number, "tool_call", name=name, id_ref=id_ref)
-        begun = _Growing(step)
+        call = _Growing(step)
         self._event(ev.StepSet(self.message_id, step), written)
-        self._add_arguments(begun, arguments, written)
-        return begun
+        self._add_arguments(call, arguments, written)
+        return call
 
     def _add_arguments(self, call: _Growing, text: str, written: ChangeSet) -> None:
         call.pieces.append(text)
@@ -278,47 +276,49 @@ class StepLog:
         """Take a step of an agent that runs its own tools, with a number of ours."""
         match event:
             case ev.StepSet(_, step):
-                self._acted_count += 1
-                if self._acted_count > MAX_ACTED_STEPS:
+                self._agent_step_count += 1
+                if self._agent_step_count > MAX_ACTED_STEPS:
                     raise ModelError(f"it took more than {MAX_ACTED_STEPS:,} steps", "It was stopped.")
-                self._set_acted(step, written)
-            case ev.StepAdded(_, step_id, content, arguments) if step_id in self._acted:
-                grown = self._acted[step_id]
+                self._take_agent_step(step, written)
+            case ev.StepAdded(_, step_id, content, arguments) if step_id in self._agent_steps:
+                grown = self._agent_steps[step_id]
                 if grown.step.type == "tool_call":
                     self._add_arguments(grown, arguments, written)
                 else:
                     grown.pieces.append(content)
                     self.characters += len(content)
                     self._event(ev.StepAdded(self.message_id, grown.step.id, content), written)
-            case ev.ToolStatusChanged(_, step_id, "running", progress=progress) if step_id in self._acted:
-                self._put_acted(self._acted[step_id], written)
+            case ev.ToolStatusChanged(_, step_id, "running", progress=progress) if (
+                step_id in self._agent_steps
+            ):
+                self._put_agent_call(self._agent_steps[step_id], written)
                 if progress:
-                    self.put_progress(self._acted[step_id].step, progress, written)
+                    self.put_progress(self._agent_steps[step_id].step, progress, written)
             case _:
                 pass  # a call's result shows how it ended
 
-    def _set_acted(self, step: Step, written: ChangeSet) -> None:
+    def _take_agent_step(self, step: Step, written: ChangeSet) -> None:
         if step.type == "tool_call":
             self.close_words(written)
-            self._acted[step.id] = self._begun(step.name, "", step.arguments, written)
+            self._agent_steps[step.id] = self._new_call(step.name, "", step.arguments, written)
         elif step.type == "tool_result":
             self.close_words(written)
-            call = self._acted.pop(step.id_ref, None)
+            call = self._agent_steps.pop(step.id_ref, None)
             if call is not None:
-                self._put_acted(call, written)
+                self._put_agent_call(call, written)
                 self.set_call(call.step, "done" if step.success else "failed", None, written)
-            of = Step("", name=step.name) if call is None else call.step
-            self.put_result(of, step.content, success=step.success, written=written)
+            call_step = Step("", name=step.name) if call is None else call.step
+            self.put_result(call_step, step.content, success=step.success, written=written)
         else:
             number = self._number()
-            mine = Step(f"step-{number}", number, step.type, step.content, name=step.name)
-            self._event(ev.StepSet(self.message_id, mine), written)
+            own = Step(f"step-{number}", number, step.type, step.content, name=step.name)
+            self._event(ev.StepSet(self.message_id, own), written)
             if step.type == SUB_AGENT:  # its words will follow
-                self._acted[step.id] = _Growing(mine, [step.content])
+                self._agent_steps[step.id] = _Growing(own, [step.content])
             else:
-                self.put(mine, written)
+                self.put(own, written)
 
-    def _put_acted(self, call: _Growing, written: ChangeSet) -> None:
+    def _put_agent_call(self, call: _Growing, written: ChangeSet) -> None:
         if call.step.id not in self.done:
             call.step = self.put_call(
                 self.with_call_id(replace(call.step, arguments=call.text)), "running", None, written
@@ -328,12 +328,10 @@ class StepLog:
         """Return the call with an id for the provider: models get results by it."""
         others = (step for step in (*self._before, *self.done.values()) if step.id != call.id)
         taken = {step.id_ref for step in others if step.type == "tool_call"}
-        if call.id_ref and call.id_ref not in taken:
-            named = call
-        else:
-            named = replace(call, id_ref=f"call-{self.message_id[:8]}-{call.index}")
-        self.done[call.id] = named
-        return named
+        if not call.id_ref or call.id_ref in taken:
+            call = replace(call, id_ref=f"call-{self.message_id[:8]}-{call.index}")
+        self.done[call.id] = call
+        return call
 
     def _number(self) -> int:
         number, self._next = self._next, self._next + 1

@@ -27,7 +27,7 @@ MAX_RUNS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCallAsked:
+class ForeignCall:
     """One call: ``arguments`` is JSON text as an agent wrote it. Rules "for this conversation" apply to
     ``conversation``, any name that the program chooses. ``is_alone``: nobody is asked.
     """
@@ -44,12 +44,12 @@ class _Run:
     conversation_id: str
     id: str = field(default_factory=lambda: uuid4().hex)
     step_id: str = ""
-    told: asyncio.Queue[list[NewEvent] | None] = field(default_factory=asyncio.Queue)  # None: it is over
+    events: asyncio.Queue[list[NewEvent] | None] = field(default_factory=asyncio.Queue)  # None: it is over
     calls: ToolCalls | None = None
 
     async def write(self, written: ChangeSet) -> None:
         """Queue what a call of our own conversations would have stored."""
-        self.told.put_nowait(list(written.events))
+        self.events.put_nowait(list(written.events))
 
     def cut(self) -> None:
         if self.calls is not None:
@@ -68,7 +68,7 @@ class ToolRuns:
         self._timing = timing or Timing()
         self._runs: dict[str, _Run] = {}
 
-    async def run(self, asked: ToolCallAsked) -> AsyncGenerator[list[NewEvent], None]:
+    async def run(self, call: ForeignCall) -> AsyncGenerator[list[NewEvent], None]:
         """Run the call and yield its events, the result last: events of the log. Their turn is the run's id,
         by which ``answer`` takes a person's decision. Closing it ends the call and everything it started.
 
@@ -76,13 +76,13 @@ class ToolRuns:
         """
         if len(self._runs) >= MAX_RUNS:
             raise Refused("Too many tools are running", f"{MAX_RUNS} may run at once.", status=429)
-        run = _Run(CONVERSATION + asked.conversation)
+        run = _Run(CONVERSATION + call.conversation)
         self._runs[run.id] = run
         with self._asks.attend(run.conversation_id):
-            work = asyncio.create_task(self._work(run, asked))
-            work.add_done_callback(lambda _: run.told.put_nowait(None))
+            work = asyncio.create_task(self._work(run, call))
+            work.add_done_callback(lambda _: run.events.put_nowait(None))
             try:
-                while (events := await run.told.get()) is not None:
+                while (events := await run.events.get()) is not None:
                     yield events
                 work.result()
             finally:
@@ -90,24 +90,24 @@ class ToolRuns:
                 run.cut()
                 await asyncio.wait({work})
 
-    async def _work(self, run: _Run, asked: ToolCallAsked) -> None:
-        gate = self._asks.gate(run.conversation_id, run.id, is_alone=asked.is_alone)
-        place = ToolPlace(Path(asked.workspace))
+    async def _work(self, run: _Run, call: ForeignCall) -> None:
+        gate = self._asks.gate(run.conversation_id, run.id, is_alone=call.is_alone)
+        place = ToolPlace(Path(call.workspace))
         workshop = Workshop(self._tools, gate, place, self._enabled, is_foreign=True)
         steps = StepLog(run.id, self._timing.now().isoformat(), has_rows=False)
         written = ChangeSet()
-        steps.hear([CallPiece(0, run.id, asked.name, asked.arguments)], written)
+        steps.hear([CallPiece(0, run.id, call.name, call.arguments)], written)
         calls = steps.close_calls(written)
         run.step_id = calls[0].id
         run.calls = ToolCalls(workshop, steps, run.write, self._timing)
         await run.calls.run(calls, ChangeSet())
 
-    async def answer(self, run_id: str, word: AskDecision) -> None:
+    async def answer(self, run_id: str, answer: AskDecision) -> None:
         """Take a person's decision about a call that asks. Raises as ``Asks.answer``."""
         run = self._runs.get(run_id)
         if run is None:
             raise NotFound("There is no such call of a tool", status=404)
-        await self._asks.take((run.conversation_id, run.id, run.step_id), word)
+        await self._asks.take((run.conversation_id, run.id, run.step_id), answer)
 
     def stop_all(self) -> None:
         """End all calls; each gets its result then."""

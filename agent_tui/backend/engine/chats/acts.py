@@ -25,7 +25,7 @@ from agent_tui.backend.engine.context.history import Brief, chat_brief, compacti
 from agent_tui.backend.engine.kinds import ANSWER_RUNNING, answering
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.runs import Runs, whole
+from agent_tui.backend.engine.runs import Runs, shielded
 from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.messages import user_message
@@ -56,7 +56,7 @@ class ChatActs:
         self.runs = runs
         self._presence = presence
 
-    @whole
+    @shielded
     async def ask(self, chat_id: str, question: QuestionFields) -> AnswerStart:
         """Store a question and begin its answer; a known ``client_key`` only returns that answer.
 
@@ -68,9 +68,9 @@ class ChatActs:
             row = await self.runs.settle(chat_id, CHATS)
             if row.kind == VOICE and question.tools is None:  # a guest may not keep what costs money running
                 self._presence.press()
-            known = await self._store.read(reads.earlier_question, chat_id, question.client_key)
-            if known is not None:
-                return AnswerStart(*known)
+            earlier = await self._store.read(reads.earlier_question, chat_id, question.client_key)
+            if earlier is not None:
+                return AnswerStart(*earlier)
             if row.status == "running":
                 raise answering()
             self.runs.check_start(row)
@@ -78,10 +78,10 @@ class ChatActs:
             if question.continues:
                 question = replace(question, continues=await self._to_continue(chat_id, question.continues))
             answer_id = question.answer_id or uuid4().hex
-            begun = begin(row, links, question, uuid4().hex, answer_id, self._resources.now())
-            return await self._begin(begun, question)
+            start = begin(row, links, question, uuid4().hex, answer_id, self._resources.now())
+            return await self._begin(start, question)
 
-    @whole
+    @shielded
     async def compact(self, chat_id: str, keep: str = "") -> AnswerStart:
         """Begin a turn that summarises what was said so far; models get the summary instead from then on.
         ``keep`` says what the summary should keep.
@@ -105,7 +105,7 @@ class ChatActs:
             links = await self._store.read(reads.links, chat_id)
             return await self._answer(begin_summary(row, links, uuid4().hex, self._resources.now()), brief)
 
-    @whole
+    @shielded
     async def record(self, chat_id: str, recorded: RecordedSpeech) -> str:
         """Store what was said in a voice session; return the id of its message.
 
@@ -132,10 +132,10 @@ class ChatActs:
             await self._resources.write(chat_id, written)
             return message_id
 
-    @whole
+    @shielded
     async def stop_answer(self, message_id: str) -> bool:
         """Ask this answer to stop; return whether it was being given."""
-        if chat_id := self.runs.saying(message_id, CHATS):
+        if chat_id := self.runs.conversation_saying(message_id, CHATS):
             await self.runs.interrupt(chat_id, "stop", CHATS, message_id)
         return bool(chat_id)
 
@@ -170,25 +170,25 @@ class ChatActs:
             raise Refused("Nothing was said yet", "Ask the question again.", status=409)
         return chain[-1][0].message_id
 
-    async def _begin(self, begun: ChatStart, question: QuestionFields) -> AnswerStart:
-        row, continued = begun.row, None
-        history = await self._store.read(reads.messages_for_model, row, begun.follows)
-        if begun.said is not None:
-            history.append(user_message(row.id, begun.said, kind=row.kind))
+    async def _begin(self, start: ChatStart, question: QuestionFields) -> AnswerStart:
+        row, continued = start.row, None
+        history = await self._store.read(reads.messages_for_model, row, start.follows)
+        if start.question is not None:
+            history.append(user_message(row.id, start.question, kind=row.kind))
         elif question.continues:
             history = join_chains(history)
             continued = history.pop()
-        return await self._answer(begun, chat_brief(row, history, question, continued))
+        return await self._answer(start, chat_brief(row, history, question, continued))
 
-    async def _answer(self, begun: ChatStart, brief: Brief) -> AnswerStart:
-        row = begun.row
+    async def _answer(self, start: ChatStart, brief: Brief) -> AnswerStart:
+        row = start.row
 
         async def answer(run: Runner) -> int:
-            attempt = run.attempt(begun.turn, brief)
-            return await run.answer(attempt, answer_begun(row, begun.said, attempt.turn))
+            attempt = run.attempt(start.turn, brief)
+            return await run.answer(attempt, answer_begun(row, start.question, attempt.turn))
 
         first = await self.runs.start(row, answer)
-        return AnswerStart(begun.turn.message_id, first - 1)
+        return AnswerStart(start.turn.message_id, first - 1)
 
 
 def _cannot_summarise(row: ConversationRow) -> Refused:

@@ -34,7 +34,7 @@ class ChatStart:
     """
 
     row: ConversationRow
-    said: UserSaid | None
+    question: UserSaid | None
     turn: TurnRow
     follows: str
 
@@ -52,16 +52,16 @@ def begin(
     Raises ``NotFound`` for an unknown ``again``, ``continues`` or ``parent_id``, ``Refused`` (422) for a
     message that no question can follow.
     """
-    said = None
+    new_question = None
     if question.again:
         parent = _check_message(links, question.again, "user", "question")
     elif question.continues:
         parent = _check_message(links, question.continues, "assistant", "answer")
     else:
         follows = _parent_of_question(row, links, question.parent_id)
-        said = _question_row(row, question_id, question.content, follows, now)
-        said = replace(said, attachments=attachments_text(question.attachments))
-        parent = said.id
+        new_question = _question_row(row, question_id, question.content, follows, now)
+        new_question = replace(new_question, attachments=attachments_text(question.attachments))
+        parent = question_id
     turn = replace(
         _turn(row, answer_id, row.agent.model, parent, now),
         attempt=_attempt(links, parent),
@@ -71,7 +71,7 @@ def begin(
     row = replace(
         row, name=row.name or title_of(question), head=answer_id, round_open=turn.round, updated_at=now
     )
-    return ChatStart(row, said, turn, parent if said is None else said.parent)
+    return ChatStart(row, new_question, turn, parent if new_question is None else new_question.parent)
 
 
 def begin_summary(row: ConversationRow, links: Mapping[str, TreeLink], turn_id: str, now: str) -> ChatStart:

@@ -12,8 +12,8 @@ from agent_tui.backend.engine.fields import (
     check_settings,
     checked_value,
     columns,
-    of_new,
     refuse,
+    settings_of_new,
     stored_settings,
     with_model,
 )
@@ -90,7 +90,7 @@ def chat_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
     Besides the settings, ``new`` may have its ``kind``, and a ``client_key``: the same one again is the same
     conversation.
     """
-    values = of_new(ConversationInfo, new)
+    values = settings_of_new(ConversationInfo, new)
     provider, model = with_model(values, models)
     kind = new.get("kind") or CHAT_KINDS[0]
     if kind not in CHAT_KINDS:

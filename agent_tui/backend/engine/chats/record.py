@@ -34,13 +34,13 @@ CUTS = {
 }
 
 
-def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> ChangeSet:
-    """Record that a question is asked (``said`` ``None``: an earlier one) and its answer begins. ``row`` is
-    the chat from now on.
+def answer_begun(row: ConversationRow, question: UserSaid | None, turn: TurnRow) -> ChangeSet:
+    """Record that a question is asked (``None``: an earlier one) and its answer begins. ``row`` is the chat
+    from now on.
     """
     written = ChangeSet()
-    if said is not None:
-        person_said(row, said, written)
+    if question is not None:
+        person_said(row, question, written)
     started = ev.TurnStarted(
         turn.message_id,
         row.id,
@@ -83,14 +83,14 @@ def answer_ended(
     steps of the answer that it continues.
     """
     used, usage = ending.used, ending.used.usage
-    said = 0 if usage is None else usage.completion_tokens
+    tokens_reported = 0 if usage is None else usage.completion_tokens
     closed = replace(ending.of(turn), seconds=ending.seconds)
     text, tokens = closed.text, used.tokens or token_count(closed.text)
     words = whole_words(closed, ending.steps, before)
     ended = ev.TurnEnded(
         turn.message_id,
         text,
-        said,
+        tokens_reported,
         interrupted=closed.reason,
         usage=usage,
         error=closed.error,
@@ -105,7 +105,7 @@ def answer_ended(
         error=closed.error,
     )
     if closed.status == "completed":
-        last: ev.Event = ev.TurnDone(turn.message_id, turn.message_id, said, usage)
+        last: ev.Event = ev.TurnDone(turn.message_id, turn.message_id, tokens_reported, usage)
     elif closed.status == "interrupted":
         last = ev.RunFailed(CUTS.get(closed.reason, f"Interrupted: {closed.reason}"))
     else:
@@ -120,12 +120,12 @@ def answer_ended(
 
 
 def changed_chat(row: ConversationRow, change: Values, models: ModelSource, now: str) -> ChangeSet:
-    """Return what ``change`` writes, nothing if everything is so already; raises ``Refused`` (422)."""
-    news = changed_row(row, change, models)
-    if news == row:
+    """Return what ``change`` writes, nothing if it changes nothing; raises ``Refused`` (422)."""
+    changed = changed_row(row, change, models)
+    if changed == row:
         return ChangeSet()
-    news = replace(news, updated_at=now)
-    return ChangeSet([conversation_changed(news, running=row.status == "running")], changes_to(news))
+    changed = replace(changed, updated_at=now)
+    return ChangeSet([conversation_changed(changed, running=row.status == "running")], changes_to(changed))
 
 
 def conversation_changed(row: ConversationRow, *, running: bool) -> NewEvent:

@@ -16,7 +16,7 @@ from agent_tui.backend.engine.retry import turn_to_continue, turn_to_retry
 from agent_tui.backend.engine.rooms import inbox
 from agent_tui.backend.engine.rooms.inbox import Queue
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.runs import Runs, whole
+from agent_tui.backend.engine.runs import Runs, shielded
 from agent_tui.backend.engine.words import checked_key
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import (
@@ -56,7 +56,7 @@ class Scene:
         """End the agent's turn, and wait until that is stored."""
         if self.runner is not None:
             self.runner.cut_agent(agent_id, reason)
-            await self.runner.quiet(agent_id)
+            await self.runner.wait_until_quiet(agent_id)
 
 
 class RoomActs:
@@ -80,12 +80,10 @@ class RoomActs:
 
     # --- runs ------------------------------------------------------------------------------------------
 
-    @whole
+    @shielded
     async def run(self, room_id: str) -> int:
-        """Start or resume the room, or attach to it while it is running; return the seq of its
-        ``room_started``.
-
-        For a completed room, the seq of its ``room_completed``: nothing is stored then.
+        """Start or resume the room, unless it is running; return the seq of its ``room_started``, for a
+        completed room that of its ``room_completed``: nothing is stored then.
         """
         async with self.runs.lock(room_id):
             scene = await self._keep_running(room_id)
@@ -95,7 +93,7 @@ class RoomActs:
                 return scene.room.last_seq
             return await self._start(scene.room)
 
-    @whole
+    @shielded
     async def resume(self, room_id: str) -> RoomInfo:
         """Resume a room; raise ``Refused`` (409) if it is completed or was never started."""
         async with self.runs.lock(room_id):
@@ -110,11 +108,11 @@ class RoomActs:
 
     # --- words -----------------------------------------------------------------------------------------
 
-    @whole
+    @shielded
     async def say(
         self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
     ) -> tuple[str, str, Queue]:
-        """Put words into the room; return (id of the message, "queued" or "said", the waiting messages).
+        """Say something in the room; return (id of the message, "queued" or "said", the waiting messages).
 
         ``when`` "next": before the next turn; "now": current turns are interrupted and said again with that
         knowledge. ``to``: the only agent that gets it. The same ``client_key`` again is the same message.
@@ -125,21 +123,25 @@ class RoomActs:
             message_id = await self._message_with_key(room_id, client_key)
             if not message_id:
                 async with self._scene(room_id) as scene:
-                    put = inbox.put(scene.room, words, uuid4().hex, self._resources.now())
-                    message_id = put.id
-                    await self._write(room_id, put, QueueChanged(room_id))
+                    queued = inbox.put(scene.room, words, uuid4().hex, self._resources.now())
+                    message_id = queued.id
+                    await self._write(room_id, queued, QueueChanged(room_id))
                     if when == "now" and scene.runner is not None:
                         scene.runner.cut_turns("interject", [to] if to else None)
                 if when == "now" and scene.runner is not None:
                     await scene.runner.wait_for_step()
             waiting = await self.queue(room_id)
-            return message_id, "queued" if any(one.id == message_id for one in waiting) else "said", waiting
+            return (
+                message_id,
+                "queued" if any(message.id == message_id for message in waiting) else "said",
+                waiting,
+            )
 
     async def queue(self, room_id: str) -> Queue:
         """Return the waiting messages, in their order."""
         return (await self._store.read(reads.conversation, room_id, ROOM)).queue
 
-    @whole
+    @shielded
     async def change_queued(
         self, room_id: str, message_id: str, content: str | None, to: str | None
     ) -> Queue:
@@ -152,7 +154,7 @@ class RoomActs:
             await self._write(room_id, change, QueueChanged(room_id))
         return await self.queue(room_id)
 
-    @whole
+    @shielded
     async def drop_queued(self, room_id: str, message_id: str) -> Queue:
         """Remove a waiting message; return all waiting ones. Raises ``Refused`` (409) if it was said
         already.
@@ -164,7 +166,7 @@ class RoomActs:
 
     # --- agents ----------------------------------------------------------------------------------------
 
-    @whole
+    @shielded
     async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         """Stop the agent's current turn, if any; its words are kept and the round continues."""
         async with self._acting(room_id) as scene:
@@ -172,7 +174,7 @@ class RoomActs:
             await scene.cut(agent_id, "stop")
         return await self._show(room_id)
 
-    @whole
+    @shielded
     async def skip_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         """Stop the agent's current turn; if there is none, skip its next one (a second call undoes that)."""
         async with self._acting(room_id) as scene:
@@ -184,7 +186,7 @@ class RoomActs:
                 self._tell(room_id)
         return await self._show(room_id)
 
-    @whole
+    @shielded
     async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         """Retry the agent's newest turn; a room that is not running resumes with it.
 
@@ -197,7 +199,7 @@ class RoomActs:
             await scene.cut(agent_id, "stop")
         return await self._show(room_id)
 
-    @whole
+    @shielded
     async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         """Have the agent continue its newest turn, which was interrupted; a paused room resumes with it. What
         was said stays, and whatever others said since.
@@ -245,7 +247,7 @@ class RoomActs:
         """Hold the room between two steps; the caller holds its lock. Its run checks again afterwards."""
         await self.runs.settle(room_id, ROOM)
         runner = self.runs.of(room_id)
-        async with runner.still() if runner is not None else nullcontext():
+        async with runner.hold() if runner is not None else nullcontext():
             room, turns = await self._store.read(reads.state, room_id)
             # A run is over after its last step, even if its task has not ended yet.
             alive = runner if room.status == "running" else None
@@ -255,8 +257,8 @@ class RoomActs:
                 await runner.wait_until_ended()
             runner.look()
 
-    async def _write(self, room_id: str, change: Change, *told: QueueChanged) -> None:
-        await self._store.append(room_id, [NewEvent.of(event) for event in told], [change])
+    async def _write(self, room_id: str, change: Change, *events: QueueChanged) -> None:
+        await self._store.append(room_id, [NewEvent.of(event) for event in events], [change])
         self._changes.note(room_id)
 
     async def _check_queued(self, room_id: str, message_id: str) -> None:

@@ -12,8 +12,8 @@ from agent_tui.backend.engine.agents import colors, default_agents, distinct_nam
 from agent_tui.backend.engine.fields import (
     check_settings,
     columns,
-    of_new,
     refuse,
+    settings_of_new,
     stored_settings,
     with_model,
 )
@@ -26,7 +26,7 @@ from agent_tui.model.records import MAX_AGENTS
 from agent_tui.model.settings import Values
 
 DEFAULT_NAME_CHARACTERS = 60
-# An agent's state by the status of its newest turn, in the words of ``events.AgentInfo``.
+# An agent's status by that of its newest turn, in the words of ``events.AgentInfo``.
 WORDS = {
     "streaming": "speaking",
     "completed": "said",
@@ -43,23 +43,23 @@ def room_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
     ``agents`` of ``new``, each the settings of one: three default ones if it names none; an empty list means
     none, and its run will fail. ``provider_id`` is for agents that name none, empty for the default one.
     """
-    values = of_new(RoomInfo, new)
+    values = settings_of_new(RoomInfo, new)
     task = values["task"]
     agents: Sequence[Values] | None = new.get("agents")
     if agents is None:
         agents = [{"name": name, "system_prompt": prompt} for name, prompt in default_agents(task)]
     _check_number(len(agents))
     provider = new.get("provider_id") or ""
-    made = [of_new(AgentInfo, agent) for agent in agents]
+    made = [settings_of_new(AgentInfo, agent) for agent in agents]
     made = [agent | {"provider_id": agent["provider_id"] or provider} for agent in made]
     names = distinct_names([agent["name"] for agent in made])
     made = [agent | {"name": name} for agent, name in zip(made, names, strict=True)]
-    shown = colors([agent["color"] for agent in made])
+    palette = colors([agent["color"] for agent in made])
     return ConversationRow(
         **columns(values | {"name": values["name"] or _default_name(task)}),
         id=uuid4().hex,
         is_named=bool(values["name"]),
-        agents=tuple(_agent(place, agent, shown[place], models) for place, agent in enumerate(made)),
+        agents=tuple(_agent(place, agent, palette[place], models) for place, agent in enumerate(made)),
         created_at=now,
         updated_at=now,
     )
@@ -86,20 +86,20 @@ def changed_agents(
     if not changes:
         refuse("A room needs an agent", "The list of agents is empty.")
     _check_number(len(changes))
-    known = {agent.id: agent for agent in row.agents}
-    named = [change["id"] for change in changes if change.get("id")]
-    if strange := [agent_id for agent_id in named if agent_id not in known]:
+    agents = {agent.id: agent for agent in row.agents}
+    ids = [change["id"] for change in changes if change.get("id")]
+    if strange := [agent_id for agent_id in ids if agent_id not in agents]:
         refuse("There is no such agent in this room", f"agents: no agent has the id {strange[0][:100]!r}.")
-    if len(set(named)) < len(named):
+    if len(set(ids)) < len(ids):
         refuse("An agent is named twice", "agents: an id may occur only once.")
-    before = [known.get(change.get("id", ""), AgentInfo("", "")) for change in changes]
-    wanted = [check_settings(AgentInfo, change) for change in changes]
-    names = distinct_names([agent.get("name", was.name) for was, agent in zip(before, wanted, strict=True)])
-    wanted = [{**agent, "name": name} for agent, name in zip(wanted, names, strict=True)]
-    shown = colors([agent.get("color", was.color) for was, agent in zip(before, wanted, strict=True)])
+    before = [agents.get(change.get("id", ""), AgentInfo("", "")) for change in changes]
+    changed = [check_settings(AgentInfo, change) for change in changes]
+    names = distinct_names([agent.get("name", was.name) for was, agent in zip(before, changed, strict=True)])
+    changed = [{**agent, "name": name} for agent, name in zip(changed, names, strict=True)]
+    palette = colors([agent.get("color", was.color) for was, agent in zip(before, changed, strict=True)])
     return tuple(
-        _agent(place, agent, shown[place], models, was)
-        for place, (was, agent) in enumerate(zip(before, wanted, strict=True))
+        _agent(place, agent, palette[place], models, was)
+        for place, (was, agent) in enumerate(zip(before, changed, strict=True))
     )
 
 
@@ -117,8 +117,7 @@ def changed_room(row: ConversationRow, change: Values, models: ModelSource, now:
         written.changes.append(AgentsSet(changed_agents(row, change["agents"], models)))
     task = values.get("task", row.task)
     if row.run_seq and task != row.task:
-        said = InboxPut(uuid4().hex, str(task), "", "next", USER_NAME, "", now)
-        written.changes.append(said)
+        written.changes.append(InboxPut(uuid4().hex, str(task), "", "next", USER_NAME, "", now))
     if int(values.get("max_rounds", row.max_rounds)) > row.round_done >= row.max_rounds:
         if row.status == "running":
             written.changes.append(ConversationSet({"desired": "paused"}))
@@ -133,8 +132,8 @@ def room_info(
 ) -> RoomInfo:
     """Return the room as ``GET /api/rooms/{id}`` answers it; ``current_round`` is the newest that began.
 
-    ``turn_states`` has the state of each agent's newest turn in that round (``reads.turn_states``). A turn
-    that is stored as running and is not was interrupted: nothing is speaking, whatever is stored.
+    ``turn_states`` has the state of each agent's newest turn in that round (``reads.turn_states``). A room
+    that is stored as running but is not is shown as interrupted.
     """
     if row.status == "running" and not running:
         row = replace(row, status="paused", interrupted="crash")
@@ -144,7 +143,8 @@ def room_info(
         status=row.status,
         current_round=row.round_open,
         agents=tuple(
-            _with_status(agent, WORDS.get(turn_states.get(agent.id, ""), "waiting")) for agent in row.agents
+            _with_status(agent, WORDS.get(turn_states.get(agent.id, ""), "waiting"))
+            for agent in row.agents
         ),
         last_event_id=row.last_seq,
         created_at=row.created_at,
@@ -178,7 +178,7 @@ def _with_status(agent: AgentInfo, status: str) -> AgentInfo:
 def _agent(
     place: int, wanted: Values, color: str, models: ModelSource, was: AgentInfo | None = None
 ) -> AgentInfo:
-    """Return an agent with the ``wanted`` changes; the rest is as it ``was``."""
+    """Return an agent with the ``wanted`` settings; the rest is as it ``was``."""
     was = was or AgentInfo("", "")
     if not wanted.get("name", was.name):
         refuse("The name of an agent is empty", f"Agent {place + 1} needs one.")
