@@ -41,17 +41,17 @@ class AgentPane(Transcript):
     class HeadClicked(Message):
         """Posted when the header was clicked: show the pane alone, or with the others again."""
 
-    _told: tuple[str, str, str, str, str] = ("", "", "", "", "")  # name, model, state, colour, about
+    _fields: tuple[str, str, str, str, str] = ("", "", "", "", "")  # name, model, state, colour, about
     _header: tuple[Painter, bool, PaintedLine] | None = None
 
     def header(self, name: str, model: str, state: str, color: str, about: str = "") -> None:
         """Set the name and the state ("● 41 tok/s"), in one row. ``color`` may be any text. What an agent is
         ``about`` is shown until it speaks.
         """
-        told = (inert_line(name), inert_line(model), inert_line(state), color, about)
-        if told != self._told:
-            self._told = told
-            self.canvas.color, self.canvas.who = color, told[0]
+        fields = (inert_line(name), inert_line(model), inert_line(state), color, about)
+        if fields != self._fields:
+            self._fields = fields
+            self.canvas.color, self.canvas.who = color, fields[0]
             self.canvas.instead = inert_line(about, MAX_ABOUT_CHARACTERS)
             self._header = None
             self.clock.mark(self)
@@ -73,7 +73,7 @@ class AgentPane(Transcript):
         theme, band = self.app.current_theme, self.get_component_rich_style("agent-pane--header")
         plain = Color.from_rich_color(band.bgcolor)
         below = ground_of(plain, theme)
-        color = readable(self._told[3], below, self._told[0])
+        color = readable(self._fields[3], below, self._fields[0])
         if plain.ansi is None:
             tint = plain.blend(Color.parse(color), FOCUSED_TINT if self.has_focus else TINT)
             band += Style(bgcolor=tint.rich_color)
@@ -81,7 +81,7 @@ class AgentPane(Transcript):
             color = readable(color, below)
         own = band + Style(color=RichColor.parse(color), bold=True)
         mark = painter.own(GUTTER_FOCUSED if self.has_focus else GUTTER) if painter.gutter else ""
-        name, model, state = arranged(*self._told[:2], painter.own(self._told[2]), painter.room)
+        name, model, state = arranged(*self._fields[:2], painter.own(self._fields[2]), painter.room)
         model = painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :]
         space = painter.room - cell_len(name) - cell_len(model) - cell_len(state)
         about, *parts = [

@@ -53,19 +53,17 @@ class MarkedLines:
     """Keeps marked rows, so that each is made once for as many frames as it does not change."""
 
     def __init__(self) -> None:
-        self._known: dict[
-            int, tuple[PaintedLine, Sequence[Mark], PaintedLine]
-        ] = {}  # by the id of the row without marks
+        # By the id of the row without marks, which is kept with it: while it exists, its id is not used again.
+        self._lines: dict[int, tuple[PaintedLine, Sequence[Mark], PaintedLine]] = {}
 
     def line(self, line: PaintedLine, marks: Sequence[Mark], painter: Painter) -> PaintedLine:
         """Return ``with_marks`` of these arguments, from the cache if possible."""
-        known = self._known.get(id(line))
-        if known is None or known[0] is not line or known[1] != marks:
-            if len(self._known) >= KEPT_LINES:
-                self._known.clear()
-            # The row is kept with it: while it exists, its id is not used again.
-            known = self._known[id(line)] = line, marks, with_marks(line, marks, painter)
-        return known[2]
+        kept = self._lines.get(id(line))
+        if kept is None or kept[0] is not line or kept[1] != marks:
+            if len(self._lines) >= KEPT_LINES:
+                self._lines.clear()
+            kept = self._lines[id(line)] = line, marks, with_marks(line, marks, painter)
+        return kept[2]
 
 
 def with_marks(line: PaintedLine, marks: Sequence[Mark], painter: Painter) -> PaintedLine:

@@ -158,7 +158,6 @@ class TranscriptMessage:
         "_uncut",
         "blocks",
         "changed",
-        "complete",
         "end_rows",
         "former",
         "is_closed",
@@ -200,8 +199,7 @@ class TranscriptMessage:
         """Begin with the text ``later()``, created when it is needed; ``uncut()`` is copied if it is more."""
         self.text = SplitText(later)
         self._uncut = uncut
-        self.blocks = PackedBlocks()
-        self.complete = 0  # the number of complete blocks
+        self.blocks = PackedBlocks()  # the complete ones
         self.open: list[Block] = []
         self.open_layouts: list[Layout | None] = []
         self.former: dict[int, Layout] = {}  # the last layouts of the open blocks, by their start
@@ -280,7 +278,6 @@ class TranscriptMessage:
             return 0
         found = self.text.split(budget, to_its_end=self.is_closed)
         self.blocks.extend(found.complete)
-        self.complete += len(found.complete)
         for block in found.complete:
             self.rows.append(estimate(block, max(1, self.rows_width)))
         self._exact.extend(bytes(len(found.complete)))
@@ -304,15 +301,15 @@ class TranscriptMessage:
 
     @property
     def parts_in_all(self) -> int:
-        return 1 + self.complete + len(self.open) + (self._foot is not None)
+        return 1 + len(self.blocks) + len(self.open) + (self._foot is not None)
 
     def part(self, index: int) -> Block:
         if index == 0:
             return self._head
         index -= 1
-        if index < self.complete:
+        if index < len(self.blocks):
             return self.blocks[index]
-        index -= self.complete
+        index -= len(self.blocks)
         if index < len(self.open):
             return self.open[index]
         if self._foot is None:
@@ -323,13 +320,13 @@ class TranscriptMessage:
         """Return the key of part ``index`` that stays the same as long as it looks the same; not for open
         blocks.
         """
-        if 0 < index <= self.complete:
+        if 0 < index <= len(self.blocks):
             return self.blocks, index, self.tone.is_faded
         return self.part(index)
 
     def open_index(self, index: int) -> int:
         """Return the index in ``open`` of part ``index``, or -1 if it is not an open block."""
-        index -= 1 + self.complete
+        index -= 1 + len(self.blocks)
         return index if 0 <= index < len(self.open) else -1
 
     def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
@@ -353,8 +350,8 @@ class TranscriptMessage:
         if self.rows_width == width:
             return
         self.rows_width = width
-        self._exact = bytearray(self.complete)
-        self._stale = self.complete
+        self._exact = bytearray(len(self.blocks))
+        self._stale = len(self.blocks)
         self.end_rows = [0, 0]
         self.former = {}
         self.open_layouts = [None] * len(self.open)
@@ -372,7 +369,7 @@ class TranscriptMessage:
 
     def know_rows(self, part: int, rows: int) -> None:
         """Note how many rows a part has at ``rows_width``; an open block is kept by its layout."""
-        if 0 < part <= self.complete:
+        if 0 < part <= len(self.blocks):
             self.rows.set(part - 1, rows)
             self._exact[part - 1] = 1
         elif self.open_index(part) < 0:
@@ -381,7 +378,7 @@ class TranscriptMessage:
 
     def exact_rows(self, part: int) -> int:
         """Return the rows of a complete block if they are exact, else 0."""
-        if 0 < part <= self.complete and self._exact[part - 1]:
+        if 0 < part <= len(self.blocks) and self._exact[part - 1]:
             return self.rows[part - 1]
         return 0
 
@@ -400,7 +397,7 @@ class TranscriptMessage:
         """Return about how many rows are before a part at ``rows_width``."""
         if part == 0 or self.is_folded:
             return part and self._head_rows
-        complete = min(part - 1, self.complete)
+        complete = min(part - 1, len(self.blocks))
         return self._head_rows + self.rows.before(complete) + self._open_rows(part - 1 - complete)
 
     @property

@@ -37,7 +37,7 @@ class Reader:
         self._sources = Sources(self._view)
         self._selection = Selection(self._view, self._sources)
         self.finder = Finder(self._view, needle) if needle else None
-        self._told_found = FindCount()
+        self._posted_found = FindCount()
         self._marked = MarkedLines()
         self.choose(-1)
 
@@ -156,14 +156,14 @@ class Reader:
         """
         finder = Finder(self._view, needle)
         self.finder = finder if finder.needle.text else None
-        self._tell_found()
+        self._post_found()
         self._transcript.redraw()
 
     def find_step(self, step: int) -> None:
         """Go to the next match (+1) or the previous one (-1), cyclically."""
         if self.finder is not None and self.finder.step(step) is not None:
             self._show_found(self.finder)
-            self._tell_found()
+            self._post_found()
         self._transcript.redraw()
 
     @property
@@ -184,7 +184,7 @@ class Reader:
         is_left = self.finder.work()
         if self.finder.current != before:
             self._show_found(self.finder)
-        self._tell_found()
+        self._post_found()
         return is_left
 
     def _show_found(self, finder: Finder) -> None:
@@ -199,10 +199,10 @@ class Reader:
         else:
             self._view.show(place, above=self._view.height // FOUND_SHARE)
 
-    def _tell_found(self) -> None:
-        if self.found != self._told_found:
-            self._told_found = self.found
-            self._transcript.post_message(FoundChanged(self._transcript, self._told_found))
+    def _post_found(self) -> None:
+        if self.found != self._posted_found:
+            self._posted_found = self.found
+            self._transcript.post_message(FoundChanged(self._transcript, self._posted_found))
 
     def overlaid(self, lines: list[PaintedLine], painter: Painter) -> list[PaintedLine]:
         """Return the composed rows with marks for what is found, selected and chosen."""
@@ -225,7 +225,7 @@ class Reader:
         return lines
 
     def _is_at_seam(self, place: Place) -> bool:
-        """Return whether the text was interrupted in this row and continued."""
+        """Whether the text was interrupted in this row and continued."""
         message = self._view.messages[place.message]
         block = message.part(place.part)
         seams = [seam for seam in message.seams if block.start < seam <= block.end]
@@ -233,9 +233,9 @@ class Reader:
             return False
         rows = self._sources.rows(place)
         starts = [row.first for row in rows if row.first < row.last]  # the others are empty, or ours
-        here = rows[place.row]
-        behind = min((start for start in starts if start > here.first), default=message.text.length)
-        return here.first < here.last and any(here.first < seam <= behind for seam in seams)
+        row = rows[place.row]
+        end = min((start for start in starts if start > row.first), default=message.text.length)
+        return row.first < row.last and any(row.first < seam <= end for seam in seams)
 
     def _marks(self, place: Place) -> list[Mark]:
         marks: list[Mark] = []

@@ -64,14 +64,14 @@ class Sight:
 
     def bookmarks(self) -> list[Bookmark]:
         """Return a bookmark for each visible message: the reader's first, the others in their order."""
-        view, keys = self._view, {id(one): key for key, one in self._transcript.messages.items()}
-        first: dict[int, Bookmark] = {}
+        view = self._view
+        marks: dict[int, Bookmark] = {}
         for above, place in enumerate(view.visible):
-            if place.message not in first and (key := keys.get(id(view.messages[place.message]))):
-                characters = view.characters_above(place)
-                first[place.message] = Bookmark(key, place.part, characters, above)
+            if place.message not in marks:
+                key, characters = view.messages[place.message].key, view.characters_above(place)
+                marks[place.message] = Bookmark(key, place.part, characters, above)
         chosen = self._transcript.reader.chosen
-        return [first[at] for at in sorted(first, key=lambda at: at != chosen)]
+        return [marks[number] for number in sorted(marks, key=lambda number: number != chosen)]
 
     def has(self, mark: Bookmark) -> bool:
         """Whether the row of a bookmark is visible."""

@@ -68,7 +68,7 @@ class SpokenMessage(TranscriptMessage):
     @property
     def _last_text(self) -> int:
         """The last part with text; 0 if there is none."""
-        return self.complete + len(self.open)
+        return len(self.blocks) + len(self.open)
 
     def _has_head_row(self, width: int) -> bool:
         """Whether time and name have a row of their own: there are no words, or no room beside them."""

@@ -20,9 +20,6 @@ SUMMARY_CHARACTERS: Final = 240
 BODY_BAR: Final = CODE_BAR  # code in a step needs no bar of its own
 
 
-CARD_TONE: Final = Tone(card=CARD)
-
-
 class TranscriptStep(TranscriptMessage):
     """A message that can be folded. While it is folded, its body is neither split nor laid out."""
 
@@ -30,7 +27,7 @@ class TranscriptStep(TranscriptMessage):
 
     APART: ClassVar[int] = 0
 
-    def __init__(self, key: str, tone: Tone = CARD_TONE, *, is_folded: bool, is_set_in: bool = False) -> None:
+    def __init__(self, key: str, tone: Tone, *, is_folded: bool, is_set_in: bool) -> None:
         """``is_set_in``: it is among spoken lines, and begins where their names do."""
         super().__init__(key, "", tone)
         self._is_set_in = is_set_in
@@ -66,15 +63,15 @@ class TranscriptStep(TranscriptMessage):
         self._note_change()
         return True
 
-    def set_body(self, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
+    def set_body(self, make: Callable[[], str], uncut: Callable[[], str] | None) -> None:
         """Set the text to ``make()``, called when it is needed; ``uncut()`` is copied if it is more."""
         self._start_over(make, uncut)
         self._note_change()
 
     def part_key(self, index: int) -> object:
         """Return the key of part ``index``; an ask has another background."""
-        known = super().part_key(index)
-        return (known, ASK) if self.tone.card == ASK and index else known
+        key = super().part_key(index)
+        return (key, ASK) if self.tone.card == ASK and index else key
 
     @property
     def _head_rows(self) -> int:

@@ -34,9 +34,9 @@ FILES: Final = {  # what an agent shares: type of the step → what it is called
     "file_saved": "saved",
     "file_refused": "file",
 }
-# What a call is about is the first of its arguments with one of these names, else its first short text.
 WORDS: Final = (THINKING, RESULT, *FILES.values(), "more", EXIT, FAILED)
 COUNTED: Final = (("row", "rows"), ("more line", "more lines"), ("more row", "more rows"))
+# What a call is about is the first of its arguments with one of these names, else its first short text.
 MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")
 PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked for
 _WRITTEN: Final = re.compile(r": \+(\d+) -(\d+) lines, [\d,]+ bytes now\Z")  # the result of an edit
@@ -66,24 +66,26 @@ def step_head(
     ``content`` is what was thought or said, ``arguments`` those of the call as far as they came, ``result``
     that of the call, once it is there.
     """
-    times = [duration(seconds)] if seconds is not None else []
+    summary = [duration(seconds)] if seconds is not None else []
     match kind:
         case "thinking":
-            return _title(UnitWords.word(THINKING), _first_words(content)), _join_parts(times)
+            title = _title(UnitWords.word(THINKING), _first_words(content))
         case "sub_agent":
-            return _title(name, _first_words(content)), _join_parts(times)
+            title = _title(name, _first_words(content))
         case "file_offered" | "file_saved" | "file_refused":
-            return _title(UnitWords.word(FILES[kind]), name), _join_parts(times)
+            title = _title(UnitWords.word(FILES[kind]), name)
         case "text":
-            return "", _join_parts(times)
+            title = ""
         case "tool_call":
-            summary = times if result is None else _outcome(result, success, times, name)
-            return _title(name or kind, _about(arguments)[0]), _join_parts(summary)
+            title = _title(name or kind, _about(arguments)[0])
+            if result is not None:
+                summary = _outcome(result, success, summary, name)
         case "tool_result":
-            text = content if result is None else result
-            return _title(UnitWords.word(RESULT), name), _join_parts(_outcome(text, success, times))
+            title = _title(UnitWords.word(RESULT), name)
+            summary = _outcome(content if result is None else result, success, summary)
         case _:
-            return _title(kind, name), _join_parts(times)
+            title = _title(kind, name)
+    return title, " · ".join(summary)
 
 
 def step_body(
@@ -116,10 +118,6 @@ def step_body(
 def _title(name: str, about: str) -> str:
     name, about = inert_line(name) or "step", inert_line(about, MAX_ABOUT_CHARACTERS)
     return f"{name}{APART}{about}" if about else name
-
-
-def _join_parts(parts: list[str]) -> str:
-    return " · ".join(parts)
 
 
 def _first_words(text: str) -> str:
@@ -302,8 +300,9 @@ def _table(rows: list[object], limit: str | None) -> str:
 
 
 def _is_flat(row: Mapping[object, object]) -> bool:
-    values = row.values()
-    return all(isinstance(one, int | float | str | None) and "\n" not in str(one) for one in values)
+    return all(
+        isinstance(value, int | float | str | None) and "\n" not in str(value) for value in row.values()
+    )
 
 
 def _cell(value: object) -> str:

@@ -182,12 +182,12 @@ class Transcript(Widget, can_focus=True):
         if key not in self.messages:
             self.turn_opened(key)
         message = self.messages[key]
-        known = message.text.whole
-        text = inert(text) if known else text
-        if text == known:
+        before = message.text.whole
+        text = inert(text) if before else text
+        if text == before:
             return
-        if not message.is_closed and text.startswith(known):
-            self.text_added(key, text[len(known) :])
+        if not message.is_closed and text.startswith(before):
+            self.text_added(key, text[len(before) :])
             return
         message.replace(text)
         self.reader.restarted(message)
@@ -224,7 +224,7 @@ class Transcript(Widget, can_focus=True):
         self.clock.mark(self)
 
     def step_titled(self, key: str, title: str, summary: str = "", sign: str = "") -> None:
-        """Let the head row of a step say so. O(1); the fold stays."""
+        """Set the head row of a step. O(1); the fold stays."""
         step = self.messages.get(key)
         if isinstance(step, TranscriptStep) and step.set_head(title, summary, sign):
             self.reader.restarted(step)

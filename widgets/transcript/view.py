@@ -360,11 +360,11 @@ class View:
         """Lay out the new blocks of the last message, so that ``rows_new`` does not jump later."""
         message = self.messages[index]
         message.know_width(self.width)
-        left, part = EXACT_PER_FRAME, message.complete
+        left, part = EXACT_PER_FRAME, len(message.blocks)
         while left and part > 0 and not message.exact_rows(part):
             self.layout(index, part)
             left, part = left - 1, part - 1
-        for part in range(1 + message.complete, message.part_count):
+        for part in range(1 + len(message.blocks), message.part_count):
             self.layout(index, part)
 
     def _rows_before(self, place: Place) -> int:

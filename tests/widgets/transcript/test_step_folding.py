@@ -289,16 +289,16 @@ async def test_ten_thousand_steps_cost_what_is_in_sight() -> None:
     pane, hand = a_pane(STEPS)
     async with Reader(pane).run_test(size=(100, 40)):
         hand.turn_until_clean()
-        split = [message.key for message in pane.view.messages if message.complete]
+        split = [message.key for message in pane.view.messages if message.blocks]
         assert split == []  # nothing of a folded body
         pane.folds.toggle("5000")
         pane.folds.toggle("9990")
         hand.turn_until_clean()
-        split = [message.key for message in pane.view.messages if message.complete]
+        split = [message.key for message in pane.view.messages if message.blocks]
         assert split == ["9990"]
         pane.folds.fold_all(is_folded=False)
         hand.turn_until_clean()
-        split = [message.key for message in pane.view.messages if message.complete]
+        split = [message.key for message in pane.view.messages if message.blocks]
         assert len(split) <= 40  # what is in sight
         assert pane.view.position()[1] >= STEPS
 
