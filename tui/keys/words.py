@@ -67,6 +67,7 @@ ALSO: Final[dict[str, str]] = {
     "also.voice.mute": "silence microphone unmute",
     "also.voice.interrupt": "stop quiet",
     "also.voice.devices": "audio input output settings",
+    "also.voice.settings": "options preferences system prompt temperature budget folder workspace",
     "also.voice.leave": "hang up disconnect exit",
     "also.rooms.new": "create add start begin",
     "also.list.delete": "remove trash erase",

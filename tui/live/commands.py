@@ -58,7 +58,7 @@ COMMANDS: Final[tuple[SlashCommand, ...]] = (
     SlashCommand("headphones", VOICE, also=("echo",)),
     SlashCommand("text", VOICE, also=("talk",)),
     SlashCommand("file", VOICE, also=("send", "attach"), needs_words=True),
-    SlashCommand("settings", BOTH, also=OF_SETTINGS),
+    SlashCommand("settings", also=OF_SETTINGS),
     SlashCommand("theme", also=("themes", "colors")),
     SlashCommand("copy"),
     SlashCommand("export", also=("save",)),

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.state.conversation import ConversationState
 from tui.cli.commands.asking import note_line
+from tui.forms.chat import chat_settings
 from tui.link import ChatLink
 from tui.live.composer import Writing
 from tui.live.host import Host
 from tui.live.texts import Spot
 from tui.screens.localised import localised
+from tui.screens.words import say
 from tui.voice.feed import VoiceFeed
 from tui.voice.session import VoiceSession
 from widgets.transcript.transcript import Transcript
@@ -54,11 +56,12 @@ class VoiceAsks:
         self._changed = changed
         self._restarted = restarted
         self.state = ConversationState()  # the session's conversation
+        self._session: VoiceSession | None = None  # which is followed, or has no conversation that asks
         self._noted: set[str] = set()
 
     async def follow(self, session: VoiceSession | None) -> None:
         """Follow the log of this session until cancelled; guests are not asked."""
-        self.state = ConversationState()
+        self.state, self._session = ConversationState(), session
         if session is None or not session.asks_in:
             return
         try:
@@ -76,8 +79,29 @@ class VoiceAsks:
         except AgentTuiError as error:
             self._host.warn(localised(error))
         finally:
-            self.state = ConversationState()
+            self.state, self._session = ConversationState(), None
             self._changed()
+
+    # --- the settings of the conversation --------------------------------------------------------------
+
+    @property
+    def why_no_settings(self) -> str:
+        """Return why there are none, as a sentence; "" if there are."""
+        if self._session is None:
+            return say("voice.not_now")
+        return "" if self.state.conversation.id else say("chat.agent.settings")
+
+    def open_settings(self) -> None:
+        """Open the settings, which are those of a chat, or say why there are none."""
+        if not self._host.allows(self.why_no_settings):
+            return
+        info = self.state.conversation
+
+        async def change(**changed: Any) -> None:
+            client = await self.client()
+            self.state.apply(ev.ConversationChanged(await client.change(info.id, **changed)))
+
+        self._host.open(chat_settings(info, self._link, change))
 
     def _forward(self, event: ev.Event) -> None:
         """Pass on the states of calls, of older answers only those that still ask, and the notes of an

@@ -65,6 +65,7 @@ def commands_of(
             "devices": lambda _: acts.do("devices"),
             "headphones": lambda _: acts.do("headphones"),
             "text": lambda _: acts.do("text_only"),
+            "settings": lambda _: asks.open_settings(),
             "file": acts.send_file,
             "copy": lambda _: copy(),
             "export": write,

@@ -63,6 +63,7 @@ class VoiceScreen(LiveScreen):
         Binding("r", "act('retry')", "Retry: connect or wait for the agent again", id="voice.retry"),
         Binding("l", "act('local')", "Talk to an agent on this machine", id="voice.local"),
         Binding("a", "act('listen')", "Ask the agent to listen to you", id="voice.listen"),
+        Binding("ctrl+o", "settings", "Chat settings: title, model, tools", id="voice.settings"),
         Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="voice.answer"),
         Binding("enter", "fold", "Fold or unfold a step", id="voice.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="voice.fold_all"),
@@ -84,7 +85,7 @@ class VoiceScreen(LiveScreen):
         self.run = VoiceRun(source, request, changed=self._take_event, failed=self._host.warn)
         self.state = self.run.state
         self._acts = VoiceActs(self.run, self._host)
-        self._begin, self.leave, self.why_not = self._acts.begin, self._acts.leave, self._acts.why_not
+        self._begin, self.leave = self._acts.begin, self._acts.leave
         self.wall_clock: Callable[[], float] = time.time  # for lines without a time of their own
         self._transcript = Transcript(clock=clock, id="voice", classes="-hidden")
         self._board = board = Board(self.run, clock, self._lines)
@@ -141,6 +142,12 @@ class VoiceScreen(LiveScreen):
             self._show_soon()
 
     # --- what can be done now --------------------------------------------------------------------------
+
+    def why_not(self, binding_id: str) -> str:
+        """Return why an action cannot be done now, as a sentence; "" if it can."""
+        return (
+            self._asks.why_no_settings if binding_id == "voice.settings" else self._acts.why_not(binding_id)
+        )
 
     @property
     def has_step(self) -> bool:
@@ -234,6 +241,9 @@ class VoiceScreen(LiveScreen):
 
     async def action_act(self, act: Act) -> None:
         await self._acts.act(act)
+
+    def action_settings(self) -> None:
+        self._asks.open_settings()
 
     def action_write(self, text: str) -> None:
         self.composer.write(text)

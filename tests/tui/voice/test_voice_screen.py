@@ -583,6 +583,30 @@ async def test_what_is_noted_of_answers_is_told_once_in_a_session() -> None:
         log.end()
 
 
+async def test_the_folder_of_the_tools_is_chosen_in_the_settings_of_a_chat() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source, size=(100, 60)) as seen:
+        log = seen.app.talk_log
+        log.send(loaded(), ev.LinkChanged("live"))
+        await seen.until(lambda: log.is_drained)
+        await seen.press("ctrl+o")
+        await seen.until("Chat settings")
+        seen.app.screen.query_one("#workspace").focus()
+        await seen.press(*"/srv", "ctrl+s")
+        await seen.until(lambda: log.calls.asked[-1] == "change {'workspace': '/srv'}")
+        await seen.until("mute")
+        await seen.press("tab", *"/settings", "enter")
+        await seen.until("Chat settings", "/srv")
+        log.end()
+
+
+async def test_an_agent_without_a_conversation_of_ours_has_settings_of_its_own() -> None:
+    async with opened(*THERE) as seen:
+        await seen.press("ctrl+o")
+        assert seen.told == ["this agent has its own settings"]
+
+
 async def test_a_guest_is_asked_nothing() -> None:
     source = FakeVoiceSource()
     async with opened(*THERE, source=source) as seen:
