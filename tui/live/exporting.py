@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 MOST_WORDS: Final = 6  # of a title, in the name of a file
 MOST_FILES: Final = 100  # of one title in a folder
 MAX_NAME_CHARACTERS: Final = 60
-ENDINGS: Final = ("", ".md", ".markdown", ".txt", ".html", ".htm", ".json")
+FORMS: Final[Mapping[str, Literal["md", "html", "srt"]]] = {".html": "html", ".htm": "html", ".srt": "srt"}
+ENDINGS: Final = ("", ".md", ".markdown", ".txt", ".json", *FORMS)
 MAX_TOLD_CHARACTERS: Final = 300
 
 
@@ -41,16 +42,16 @@ def export(name: str, title: str, read: Read, composer: Writing) -> Coroutine[An
 
 async def _write(path: Path, read: Read, composer: Writing) -> None:
     # Lazy: loaded only for an export.
-    from tui.cli.export.document import rendered, write_file
+    from tui.cli.export.document import check_spoken, rendered, write_file
     from tui.cli.output import json_line
 
     ending = path.suffix.lower()
     try:
-        document, fields = await read()
-        if ending == ".json":
-            text = json_line(fields) + "\n"
-        else:
-            text = rendered(document, "html" if ending in (".html", ".htm") else "md")
+        exported = await read()
+        document, fields = exported
+        if ending == ".srt":
+            check_spoken(exported)
+        text = json_line(fields) + "\n" if ending == ".json" else rendered(document, FORMS.get(ending, "md"))
         write_file(path, text)
     except AgentTuiError as error:
         raise NotDone(localised(error)) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -12,7 +13,7 @@ from agent_tui.audio.sound import Level, SoundStatus
 from agent_tui.model import events as ev
 from agent_tui.model import voice as vo
 from agent_tui.model.errors import ConnectFailed, NotFound, Refused
-from agent_tui.model.events import Step, StepSet
+from agent_tui.model.events import Message, Step, StepSet
 from tests.fakes.voice_client import FakeVoiceSource
 from tests.state.chat_events import loaded, started
 from tests.state.voice_talk import JOINED, turn
@@ -246,6 +247,24 @@ async def test_a_command_is_listed_completed_and_done_and_not_said(
         await seen.until("saved to out.md")
         assert "# Make" in (tmp_path / "out.md").read_text()
         assert seen.asked == ["mute True"]
+
+
+async def test_what_was_spoken_is_exported_as_subtitles_and_a_chat_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, *turn(1, "What is running?", "Two rooms."), source=source) as seen:
+        calls = seen.app.talk_log.calls
+        said = Message("m1", "c", "user", "Hello", "Hello", "", "", 0, 0, "2026-03-01T12:00:00+00:00")
+        calls.stored = [said]
+        await seen.press("tab", *"/export talk.srt", "enter")
+        await seen.until("srt is for voice sessions")
+        calls.info = replace(calls.info, kind="voice")
+        await seen.press("enter")
+        await seen.until("saved to talk.srt")
+    assert (tmp_path / "talk.srt").read_text().startswith("1\n00:00:00,000 -->")
 
 
 async def test_what_is_typed_before_the_agent_is_ready_stays_in_the_line() -> None:

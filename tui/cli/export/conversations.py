@@ -8,16 +8,23 @@ from pathlib import Path
 from typing import Literal
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.records import text_of
 from agent_tui.model.chains import join_chains
-from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import ConversationInfo, Message
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from agent_tui.wire.chat import decode_messages
 from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
 from tui.cli.commands.conversations import CONVERSATIONS
-from tui.cli.export.document import Document, Exported, export, moment, on_record, spent, state_named
+from tui.cli.export.document import (
+    Document,
+    Exported,
+    check_spoken,
+    export,
+    moment,
+    on_record,
+    spent,
+    state_named,
+)
 from tui.cli.headless.formats import as_told
 from tui.cli.output import PROGRAM
 from tui.live.texts import model_name
@@ -32,15 +39,9 @@ def export_conversation(
     ``ConfigError`` for subtitles of one that was not spoken.
     """
     exported = CONVERSATIONS.of_one(source, wanted, fetch)
-    if form == "srt" and not _is_spoken(exported):
-        raise ConfigError("srt is for voice sessions", f"see {PROGRAM} conversations export --help")
+    if form == "srt":
+        check_spoken(exported, f"see {PROGRAM} conversations export --help")
     export(exported, form, out)
-
-
-def _is_spoken(exported: Exported) -> bool:
-    document, fields = exported
-    is_voice = text_of(fields["conversation"], "kind") == "voice"
-    return is_voice or any(message.spoken is not None for message in document.messages)
 
 
 async def fetch(client: ChatClient, conversation_id: str) -> Exported:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 from agent_tui.clients.conversations import Conversations
+from agent_tui.clients.records import text_of
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.room_file import room_file_text
 from agent_tui.model.chains import join_chains
@@ -126,6 +127,14 @@ async def on_record(
     with contextlib.suppress(AgentTuiError):
         raw = await client.show_raw(id_)
     return known, {name: raw, "messages": messages}
+
+
+def check_spoken(exported: Exported, advice: str = "") -> None:
+    """Raise ``ConfigError`` for something that was not spoken: it has no subtitles."""
+    document, fields = exported
+    is_voice = text_of(fields.get("conversation"), "kind") == "voice"
+    if not is_voice and all(message.spoken is None for message in document.messages):
+        raise ConfigError("srt is for voice sessions", advice)
 
 
 def rendered(document: Document, form: Literal["md", "html", "srt"]) -> str:
