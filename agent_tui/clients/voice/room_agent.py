@@ -167,24 +167,38 @@ class RoomAgent:
 
     async def _explain(self, reason: why.Reason) -> None:
         while True:
-            early = min(CALL_AGAIN_SECONDS, self._absent_seconds)
-            if not await self._running.pause(early):
-                if reason is why.AGENT_ABSENT:
-                    await self._call()
-                if not await self._running.pause(self._absent_seconds - early):
-                    self._running.tell(LinkMoved("connected", reason.detail, reason.word))
-                    await self._running.until_retried()
+            if not await self._is_retried(reason):
+                self._running.tell(LinkMoved("connected", reason.detail, reason.word))
+                await self._running.until_retried()
             self._running.tell(LinkMoved("connected", "Waiting for the agent."))
             if self.info is None:
                 await self._call()
             elif self._link is not None:  # it is there: another one would not help
                 self.find_session(self._link)
 
-    async def _call(self) -> None:
+    async def _is_retried(self, reason: why.Reason) -> bool:
+        """Wait as long as an agent may take, and longer for one that our backend still starts; return whether
+        the person wants to try now.
+        """
+        early = min(CALL_AGAIN_SECONDS, self._absent_seconds)
+        if await self._running.pause(early):
+            return True
+        is_starting = reason is why.AGENT_ABSENT and await self._call()
+        if await self._running.pause(self._absent_seconds - early):
+            return True
+        while is_starting:
+            if await self._running.pause(early):
+                return True
+            is_starting = await self._call()
+        return False
+
+    async def _call(self) -> bool:
+        """Call the agent; return whether it is being started."""
         try:
-            await self._tokens.call_agent()
+            return await self._tokens.call_agent()
         except AgentTuiError as error:
             self._running.tell(SessionFailed(str(error)))
+            return False
 
     # --- its session -----------------------------------------------------------------------------------
 

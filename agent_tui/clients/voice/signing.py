@@ -60,14 +60,14 @@ class SignedTokens:
             token = token.with_room_config(api.RoomConfiguration(agents=[dispatch]))
         return Ticket(self._url, token.to_jwt(), guest.room, guest.identity, is_owner=True)
 
-    async def call_agent(self) -> None:
+    async def call_agent(self) -> bool:
         """Dispatch the agent to the existing room: a token does that only when it makes the room.
 
         An agent that is on its way is not called again: two would come.
         """
         guest = self._guest
         if not guest.agent:
-            return
+            return False
         request = api.CreateAgentDispatchRequest(
             agent_name=guest.agent, room=guest.room, metadata=guest.metadata
         )
@@ -83,6 +83,7 @@ class SignedTokens:
                     await server.agent_dispatch.create_dispatch(request)
         except (aiohttp.ClientError, api.TwirpError, TimeoutError, OSError) as error:
             raise ConnectFailed("the agent could not be called", type(error).__name__) from error
+        return False
 
     async def aclose(self) -> None:
         """Nothing is open."""

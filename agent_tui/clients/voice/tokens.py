@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from agent_tui.clients.http import Net
+from agent_tui.clients.records import text_of
 from agent_tui.config.voice import LiveKit
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Unauthorized
 from agent_tui.model.inert import inert_line
@@ -20,6 +21,7 @@ from agent_tui.redaction import shown_url
 from agent_tui.wire.voice import token_claims
 
 BACKEND_PATH = "api/voice/token"
+ABOUT_PATH = "api/voice"
 STARTING_SECONDS = 60.0  # additional time for the backend: it starts the server and the agent
 MAX_NAME_CHARACTERS = 200
 MAX_TOKEN_CHARACTERS = 64_000
@@ -48,8 +50,10 @@ class TokenSource(Protocol):
         """Return a ticket; raises ``AgentTuiError``."""
         ...
 
-    async def call_agent(self) -> None:
-        """Call the agent once more, if that is possible; raises ``AgentTuiError``."""
+    async def call_agent(self) -> bool:
+        """Call the agent once more, if that is possible; return whether it is being started, which may take
+        long. Raises ``AgentTuiError``.
+        """
         ...
 
     async def aclose(self) -> None: ...
@@ -91,8 +95,9 @@ class StaticToken:
         """Return the ticket."""
         return self._ticket
 
-    async def call_agent(self) -> None:
+    async def call_agent(self) -> bool:
         """Do nothing: a token cannot call an agent into a room that exists."""
+        return False
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -150,8 +155,9 @@ class EndpointTokens:
             raise NotFound(f"{where} has no token endpoint there", "Check [voice] token_url.") from error
         return _read(answer)
 
-    async def call_agent(self) -> None:
+    async def call_agent(self) -> bool:
         """Do nothing: the endpoint only issues tokens."""
+        return False
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -183,6 +189,7 @@ class BackendTokens:
         """``livekit`` has a key and a secret; the backend gets them, so it has to be on this machine."""
         self._net = net
         self._known: Ticket | None = None
+        self._agent = ""  # its identity
         self._body: dict[str, Any] = {"room_name": room}
         if name:
             self._body["participant_name"] = name
@@ -211,12 +218,20 @@ class BackendTokens:
         """
         answer = await self._net.call("POST", BACKEND_PATH, json=self._body, patience=STARTING_SECONDS)
         ticket = _read(answer)
-        self._body["participant_identity"] = ticket.identity
+        self._body["participant_identity"], self._agent = ticket.identity, ticket.agent_identity
         return ticket
 
-    async def call_agent(self) -> None:
-        """Ask again: the backend starts the agent if it is not running."""
+    async def call_agent(self) -> bool:
+        """Ask again, unless the agent is being started: the backend starts it if it is not running."""
+        about = await self._net.call("GET", ABOUT_PATH)
+        rooms = about.get("rooms") if isinstance(about, Mapping) else None
+        agents = [room.get("agent") for room in rooms or () if isinstance(room, Mapping)]
+        if any(
+            text_of(one, "identity") == self._agent and text_of(one, "state") == "starting" for one in agents
+        ):
+            return True
         await self._ask_for_ticket()
+        return False
 
     async def aclose(self) -> None:
         """Do nothing: nothing of ours is open."""

@@ -326,6 +326,22 @@ async def test_an_absent_agent_is_explained_and_called_again(
         await listening(session)
 
 
+async def test_an_agent_that_is_still_being_started_is_not_called_absent(
+    livekit: rooms.LiveKit, sound: FedSound
+) -> None:
+    class Starting(StaticToken):
+        calls = 0
+
+        async def call_agent(self) -> bool:
+            self.calls += 1
+            return self.calls < 3
+
+    tokens = Starting(livekit.url, livekit.token("alice"))
+    async with following(RoomClient(tokens, sound, absent_seconds=0.1)) as session:
+        await session.first(LinkMoved, like=lambda event: event.reason == "agent_absent")
+        assert tokens.calls == 3
+
+
 async def test_an_agent_that_is_killed_leaves_its_last_words_marked_and_may_come_back(
     livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
 ) -> None:
@@ -468,7 +484,7 @@ async def test_a_token_source_that_refuses_hands_on_its_word(sound: FedSound) ->
         async def ticket(self) -> Ticket:
             raise Refused("There is no LiveKit server", "Run voice setup.", code="voice.no_server")
 
-        async def call_agent(self) -> None:
+        async def call_agent(self) -> bool:
             raise AssertionError
 
         async def aclose(self) -> None:

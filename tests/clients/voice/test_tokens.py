@@ -190,7 +190,11 @@ async def test_our_backend_says_which_room_it_is_and_who_the_agent_is(server: Fa
     server.on("POST", "/api/voice/token", answers_json(fields))
     source = BackendTokens(net, "demo", "Alice", is_guest=True)
     ticket = await source.ticket()
-    await source.call_agent()  # by asking again
+    agents = [{"identity": "agent-demo", "state": state} for state in ("starting", "failed")]
+    told = [answers_json({"rooms": [{"agent": None}, {"agent": one}]}) for one in agents]
+    server.on("GET", "/api/voice", *told)
+    assert await source.call_agent()  # it is on its way
+    assert not await source.call_agent()  # by asking again
     first, again = (json.loads(request.body) for request in server.asked("POST", "/api/voice/token"))
     assert first == {"room_name": "demo", "participant_name": "Alice", "guest": True}
     assert again == {**first, "participant_identity": "terminal-1"}
