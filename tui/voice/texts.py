@@ -104,12 +104,12 @@ def card(state: VoiceState, shown: VoiceShown) -> Card | None:
         return Card(
             say(f"voice.card.{why}", name=_name(state)), (("a", "voice.card.listen"),) if can_ask else ()
         )
-    sound = state.sound
-    if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
+    sound, is_begun = state.sound, len(state.lines) > 0  # later the microphone's row is enough
+    if "no_audio" in overlays and (shown.had_input or not is_begun):
         problem = localised(inert_line(sound.input_problem, MAX_DETAIL_CHARACTERS))
         key = "voice.card.no_audio" if sound.output_problem else "voice.card.no_input"
         return Card(say(key, problem=problem), (devices, text))
-    if not shown.has_signal and "muted" not in overlays and "text_only" not in overlays:
+    if not shown.has_signal and not is_begun and "muted" not in overlays and "text_only" not in overlays:
         return Card(say("voice.card.no_signal"), (devices,))
     return None
 

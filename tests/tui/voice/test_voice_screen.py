@@ -331,6 +331,16 @@ async def test_a_microphone_that_is_lost_and_comes_back_is_told() -> None:
         await seen.until(lambda: "You can type" not in seen.now)
 
 
+async def test_a_microphone_that_delivers_silence_is_told_of_beside_it_once_there_are_words() -> None:
+    source = FakeVoiceSource()
+    source.sound.status = SoundStatus("Headset", output_name="Headset", has_signal=False)
+    async with opened(*THERE, source=source) as seen:
+        assert "The microphone delivers only silence." in seen.now
+        text = await seen.send(*turn(1, "Hello", "Good day."))
+        assert "only silence" not in text
+        assert "no signal" in text
+
+
 async def test_another_speaker_is_named_although_nothing_else_happens() -> None:
     async with opened(*THERE) as seen:
         seen.source.sound.status = SoundStatus("Desk", output_name="Headset")
