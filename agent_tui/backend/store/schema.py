@@ -26,6 +26,7 @@ from sqlalchemy import (
     Text,
 )
 
+from agent_tui import DATABASE_VERSION
 from agent_tui.backend.models.model import AgentSession
 from agent_tui.backend.store.rows import (
     ConversationRow,
@@ -37,7 +38,7 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.model.events import AgentInfo
 
-HEAD = "0020"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = DATABASE_VERSION
 
 metadata = MetaData()
 

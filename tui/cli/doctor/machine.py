@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from agent_tui import DATABASE_VERSION
 from agent_tui.config import agent_templates
 from agent_tui.config.file import Config, load
 from agent_tui.model.errors import AgentTuiError
@@ -117,4 +118,6 @@ def _database(path: Path) -> Check:
         return check("failed", f"{path}: {error}", fix)
     if not found or found[0] != "ok":
         return check("failed", f"{path}: {found[0] if found else 'no answer'}", fix)
+    if version and version[0] > DATABASE_VERSION:
+        return check("failed", f"{path} was written by a newer version", "update the program")
     return check("ok", f"whole, version {version[0] if version else 'unknown'}")

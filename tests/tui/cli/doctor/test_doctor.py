@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -253,6 +254,18 @@ def test_a_database_that_cannot_be_used_fails(
     first, fix = said(doctor_machine.checks(here), "database")
     assert first.startswith(f"FAILED  database: {detail.format(path=path)}")
     assert fix == f"          → keep a copy of {path}, then move it away: a new one is made"
+
+
+def test_a_database_of_a_newer_version_fails_with_the_advice_to_update(tmp_path: Path) -> None:
+    here = surroundings(tmp_path)
+    here.data.mkdir()
+    path = here.data / "agent-tui.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE alembic_version AS SELECT '9999' AS version_num")
+    assert said(doctor_machine.checks(here), "database") == [
+        f"FAILED  database: {path} was written by a newer version",
+        "          → update the program",
+    ]
 
 
 # --- servers ----------------------------------------------------------------------------------------------
