@@ -35,8 +35,8 @@ def asked(task: str, *before: ChatMessage, tools: tuple[str, ...] = (*LOOKING, *
 
 def result(tool: str, content: Any) -> tuple[ChatMessage, ChatMessage]:
     text = content if isinstance(content, str) else json.dumps(content)
-    call = ChatMessage("assistant", "", calls=(ToolCall("c", tool, "{}"),))
-    return call, ChatMessage("tool", text, call_id="c", name=tool)
+    call = ChatMessage("assistant", "", calls=(ToolCall(tool, tool, "{}"),))
+    return call, ChatMessage("tool", text, call_id=tool, name=tool)
 
 
 def told(tool: str, content: Any) -> str:
@@ -94,6 +94,18 @@ def test_the_first_one_is_that_of_the_list_told_last_and_it_the_room_spoken_of_l
     paused = (*before, ChatMessage("user", "Pause it"), *result("pause_room", {"id": "b2", "name": "Mail"}))
     assert call_of(asked("What is it about?", *paused)) == ("room_about", {"room": "Mail"})
     assert call_of(asked("resume the redis room", *paused)) == ("resume_room", {"room": "redis"})
+
+
+def test_a_room_to_be_resumed_by_its_place_is_looked_up_first_so_that_the_approval_shows_its_name() -> None:
+    unknown = asked("Resume the second one")
+    assert call_of(unknown) == ("list_rooms", {})
+    listed = replace(unknown, messages=(*unknown.messages, *result("list_rooms", ROOMS)))
+    assert call_of(listed) == ("resume_room", {"room": "Rewrite the mail"})
+    done = {"id": "b2", "name": "Rewrite the mail", "changed": True}
+    resumed = replace(listed, messages=(*listed.messages, *result("resume_room", done)))
+    assert voice_pieces(resumed) == [TextPiece("Done. Rewrite the mail goes on.")]
+    none = replace(unknown, messages=(*unknown.messages, *result("list_rooms", {"rooms": []})))
+    assert voice_pieces(none) == [TextPiece("There are no rooms yet.")]
 
 
 def test_a_room_is_named_by_its_name_and_by_its_id_where_that_says_too_little() -> None:

@@ -89,10 +89,10 @@ def _words_for_a_room(bare: str, words: re.Pattern[str]) -> str:
 def voice_pieces(request: ModelRequest) -> list[Piece]:
     """Return the answer in whole pieces: the result of the calls, or a call, or words alone."""
     words = _Words(_language(request))
-    if results := results_in(request.messages):
-        told = (words.result_text(call.name, json_object(content)) for call, content in results)
-        return [TextPiece(words.joined(*told))]
-    intent = intent_of(request.task)
+    results, intent = results_in(request.messages), intent_of(request.task)
+    if results and not (intent and intent.name == "resume" and _has_just_listed(request)):
+        call, content = results[-1]
+        return [TextPiece(words.result_text(call.name, json_object(content)))]
     if intent is None:
         return [TextPiece(words.say("else"))]
     if intent.name == "help":
@@ -101,7 +101,15 @@ def voice_pieces(request: ModelRequest) -> list[Piece]:
     if tool not in {spec.name for spec in request.tools}:
         return [TextPiece(words.say("not_yours"))]
     arguments = {} if intent.name == "list" else {"room": _room_meant(intent, request)}
+    if intent.name == "resume" and arguments["room"].isdigit() and not results:
+        tool, arguments = _CALLS["list"], {}  # it asks, and whoever is asked has to see a name
     return [CallPiece(0, f"demo_voice_{len(request.messages)}", tool, json.dumps(arguments))]
+
+
+def _has_just_listed(request: ModelRequest) -> bool:
+    """Return whether the newest message is the result of a list with rooms in it."""
+    newest = request.messages[-1]
+    return newest.role == "tool" and bool(json_object(newest.content).get("rooms"))
 
 
 def _room_meant(intent: Intent, request: ModelRequest) -> str:
