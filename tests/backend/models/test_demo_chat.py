@@ -20,6 +20,7 @@ from agent_tui.backend.models.model import (
     CutPiece,
     ModelRequest,
     Piece,
+    TextPiece,
     ThinkingPiece,
     ToolSpec,
     UsagePiece,
@@ -184,6 +185,12 @@ async def test_a_bare_sum_is_answered_in_the_language_of_the_chat() -> None:
     told = (ChatMessage("user", "привет"), ChatMessage("assistant", "…"), ChatMessage("user", "5*5"))
     said = await all_of(replace(asked("5*5"), messages=told))
     assert text(said) == read("ru/chat.toml")["tools"]["calculator"]["ask"]
+
+
+async def test_a_chat_that_begins_with_a_bare_sum_gets_figures_alone() -> None:
+    said = await all_of(asked("17*23"))
+    assert not any(isinstance(piece, (TextPiece, ThinkingPiece)) for piece in said)
+    assert [json.loads(call.arguments) for call in calls_of(said)] == [{"expression": "17*23"}]
 
 
 # --- what it cannot do -------------------------------------------------------------------------------

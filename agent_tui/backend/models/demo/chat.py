@@ -39,8 +39,12 @@ _LETTERS = re.compile(r"[^\W\d_]")
 
 def chat_language(request: ModelRequest) -> str:
     """Return the language of the newest of a person's words with letters: a bare sum has none."""
+    return language_of(_newest_words(request))
+
+
+def _newest_words(request: ModelRequest) -> str:
     told = (message.content for message in reversed(request.messages) if message.role == "user")
-    return language_of(next((text for text in (request.task, *told) if _LETTERS.search(text)), ""))
+    return next((text for text in (request.task, *told) if _LETTERS.search(text)), "")
 
 
 def is_for_tools(request: ModelRequest) -> bool:
@@ -89,10 +93,9 @@ class _Chat:
         if len(calls) > 1:
             thoughts.append(self.say("thought_several"))
             asks = self.say("asks_several")
-        pieces: list[Piece] = [
-            ThinkingPiece(self._space.join(thoughts)),
-            TextPiece("\n\n".join([*told, asks])),
-        ]
+        pieces: list[Piece] = []
+        if told or _newest_words(self._request):  # the language of who asks with figures alone is unknown
+            pieces += [ThinkingPiece(self._space.join(thoughts)), TextPiece("\n\n".join([*told, asks]))]
         for number, wish in enumerate(calls):
             arguments = json.dumps(dict(wish.arguments), ensure_ascii=False)
             pieces.append(CallPiece(number, f"demo_{self._salt}_{number}", wish.tool, arguments))
