@@ -356,14 +356,15 @@ def _read_runtime(data: Path) -> Endpoint | None:
         os.close(descriptor)
     match value:
         case {"url": str(url), "token": str(token), "version": str(version), "instance": str(instance)}:
-            pid, protocol = value.get("pid"), value.get("protocol")
+            pid, protocol, config = value.get("pid"), value.get("protocol"), str(value.get("config") or "")
         case _:
             return None
     is_whole = _LOOPBACK_URL.fullmatch(url) and token and version and instance
     if not is_whole or not isinstance(pid, int) or pid <= 0:
         return None
     protocol = protocol if type(protocol) is int else 0
-    return Endpoint(url, token, version, pid, instance, protocol, str(value.get("config") or ""))
+    config = os.fsdecode(config.encode(errors="surrogateescape"))  # it is UTF-8, but may not be so here
+    return Endpoint(url, token, version, pid, instance, protocol, config)
 
 
 def _alive(runtime: Endpoint | None) -> bool:

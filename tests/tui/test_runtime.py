@@ -442,6 +442,19 @@ def test_a_file_that_others_may_read_or_that_is_a_link_is_not_believed(data: Pat
     assert runtime._read_runtime(data) is None
 
 
+def test_a_program_in_a_locale_without_utf_8_knows_the_config_file_of_one_with_it(data: Path) -> None:
+    tell(data, GOOD | {"config": "/家/config.toml"})
+    program = (
+        "import os; from tui import runtime; from agent_tui.config.file import data_path;"
+        "print(ascii(os.fsencode(runtime._read_runtime(data_path()).config).decode()))"
+    )
+    environ = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == f"{'/家/config.toml'!a}\n", done
+
+
 def test_a_folder_in_place_of_the_file_is_not_believed(data: Path) -> None:
     (data / runtime.RUNTIME_FILE).mkdir(parents=True)
     assert runtime.find() is None
