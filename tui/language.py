@@ -43,13 +43,13 @@ def written_language(environ: Mapping[str, str]) -> str:
     a language.
     """
     folder = environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config"
-    path = environ.get("AGENT_TUI_CONFIG") or f"{folder}/agent-tui/config.toml"
     try:
-        if b"language" not in Path(path).expanduser().read_bytes():
+        path = Path(environ.get("AGENT_TUI_CONFIG") or f"{folder}/agent-tui/config.toml").expanduser()
+        if path.is_fifo() or b"language" not in path.read_bytes():
             return ""
         from agent_tui.config.file import load  # lazy: most commands do not load it this early
 
-        return load(Path(path).expanduser()).screen.language
+        return load(path).screen.language
     except (OSError, RuntimeError, ValueError, AgentTuiError):
         return ""
 

@@ -19,11 +19,14 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[str, Any]:
     """Return the tables of a file of at most ``most_bytes``; none if it is missing and not required. A link
-    that leads nowhere is not a missing file: its content was meant.
+    that leads nowhere is not a missing file: its content was meant. Only what is required may be a pipe: the
+    others are read more than once.
 
     Raises ``ConfigError`` in one line.
     """
     try:
+        if not is_needed and path.is_fifo():
+            raise ConfigError(f"{path}: cannot be read", "it is a pipe, not a file")
         with path.open("rb") as file:
             data = file.read(most_bytes + 1)
     except OSError as error:

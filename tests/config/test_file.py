@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,12 @@ def test_a_folder_of_an_agent_is_an_absolute_path_or_an_error(tmp_path: Path) ->
 def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
     config = load(tmp_path / "nothing" / "config.toml")
     assert (dict(config.backends), dict(config.providers)) == ({}, {})
+
+
+def test_a_pipe_in_place_of_the_file_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    with pytest.raises(ConfigError, match=r"config.toml: cannot be read: it is a pipe, not a file"):
+        load(tmp_path / "config.toml")
 
 
 def test_a_link_that_leads_nowhere_is_a_file_that_cannot_be_read(tmp_path: Path) -> None:

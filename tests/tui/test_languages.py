@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -27,7 +28,7 @@ from tui.cli.doctor.checks import Check, lines
 from tui.cli.headless.formats import speaker_line
 from tui.cli.pages import COLUMNS, help_page
 from tui.forms.agent_choice import NAME_CELLS
-from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, translated, wanted_language
+from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, translated, wanted_language, written_language
 from tui.live.texts import told_server
 from tui.room.texts import title
 from tui.screens.localised import localised
@@ -194,6 +195,11 @@ def test_the_config_file_chooses_the_language_else_the_locale(
     written: str, environ: dict[str, str], language: str
 ) -> None:
     assert wanted_language(written, environ) == language
+
+
+def test_a_pipe_in_place_of_the_config_file_names_no_language_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert written_language({"AGENT_TUI_CONFIG": str(tmp_path / "pipe")}) == ""
 
 
 def test_the_config_file_knows_the_languages_that_there_are() -> None:
