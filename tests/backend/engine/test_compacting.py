@@ -263,6 +263,21 @@ async def test_what_is_used_of_the_context_after_a_summary_includes_the_tools_th
         assert (usage.context > 800) is has_tools
 
 
+async def test_what_is_used_of_the_context_after_a_summary_includes_the_guide_of_the_folder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "AGENTS.md").write_text(LONG, encoding="utf-8")
+    model = writer_of(["They like tea.", UsagePiece(90, 9)])
+    async with open_chats(tmp_path / "a.db", model, models=known(model)) as house:
+        await house.engine.change(CHATS, house.id, {"workspace": str(tmp_path)})
+        await house.ask("Tea?")
+        await house.ended((await house.engine.chats.compact(house.id)).message_id)
+        summary = await house.last()
+        assert summary.usage
+        assert summary.usage.context > 800
+        assert [note.note for note in summary.notes] == ["summary"]
+
+
 async def test_an_image_that_its_model_does_not_see_takes_no_room(tmp_path: Path) -> None:
     model = writer_of(["It was long."])
     models = known(model, 3_000)

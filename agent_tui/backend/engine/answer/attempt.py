@@ -19,7 +19,7 @@ from agent_tui.backend.engine.context.compacting import (
     summary_request,
     with_summary,
 )
-from agent_tui.backend.engine.context.guide import guide_of, with_guide
+from agent_tui.backend.engine.context.guide import Guide, guide_of, with_guide
 from agent_tui.backend.engine.context.history import Brief, last_words_of, step_messages, without_unrun
 from agent_tui.backend.engine.context.trimming import (
     SHORT_TOKENS,
@@ -214,14 +214,16 @@ class Attempt:
 
     async def _add_guide(self) -> None:
         """Give the model the working folder's guide, and note that for people."""
+        if guide := await self._guide():
+            self._request = replace(self._request, messages=with_guide(self._request.messages, guide))
+            await self._put_notes(guide.note, *([] if self._may_summarise else self._left_out()))
+
+    async def _guide(self) -> Guide | None:
         row, heeds = self.row, not (self._is_demo or self._terms.acts)
         if not (row.workspace and row.guide == "tell" and heeds) or self.cut_for:
-            return
+            return None
         tokens = room_for_history(self._terms, self._request.max_tokens)
-        if (guide := await asyncio.to_thread(guide_of, Path(row.workspace), tokens)) is None:
-            return
-        self._request = replace(self._request, messages=with_guide(self._request.messages, guide))
-        await self._put_notes(guide.note, *([] if self._may_summarise else self._left_out()))
+        return await asyncio.to_thread(guide_of, Path(row.workspace), tokens)
 
     def _left_out(self) -> list[NotePiece]:
         return self._fitting(step_messages(self.brief.before)).notes
@@ -283,6 +285,8 @@ class Attempt:
             self._steps.put_summary(text, past.count, written)
             await self._write(written)
             messages = with_summary(self._request.messages, past, text)
+            if self.brief.compacts and (guide := await self._guide()):  # the next question has it, too
+                messages = with_guide(messages, guide)
             self._request = replace(self._request, messages=messages)
             if self.brief.compacts and "tools" not in self._terms.refuses:
                 # Its context is measured with the tools, which the next question offers again.
