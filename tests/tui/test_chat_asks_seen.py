@@ -34,6 +34,15 @@ async def test_all_that_would_change_is_seen_on_a_screen_of_its_own_and_answered
         assert chat.asked == ["answer a1 step-1 once"]
 
 
+async def test_the_foot_of_all_that_would_change_names_every_key_also_at_80_columns() -> None:
+    ask = ev.ToolAsk("write_file a", "-x\n+y", "diff", "write_file(a)", "/code/x")
+    async with opened(message("q1", "Look."), size=(80, 24)) as chat:
+        await asking(chat, ask)
+        text = await chat.press("d")
+        for hint in ("y once", "c all changes to this file", "a always…", "n no, because…", "esc back"):
+            assert hint in "\n".join(text.splitlines()[-2:])
+
+
 async def test_a_change_is_shown_below_its_file_without_signs_of_a_patch() -> None:
     named = "--- a/Makefile\n+++ b/Makefile\n@@ -3 +3 @@\n-old line\n+new line"
     async with opened(message("q1", "Look.")) as chat:

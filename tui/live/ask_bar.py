@@ -22,7 +22,7 @@ from tui.forms.fields import Line
 from tui.keys.first_letter import FirstLetter
 from tui.keys.layout import key_in_place
 from tui.live import signs
-from tui.live.key_hints import Hints, hints_of, key_of
+from tui.live.key_hints import PARTED, Hints, hints_of
 from tui.live.pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
 from tui.live.steps.texts import answers, asking_body, kept_rule
 from tui.live.texts import asked_call
@@ -234,6 +234,7 @@ class KeyGuard:
 class AskScreen(WholeScreen[Decision]):
     """Shows all that a tool would do; closes with a decision or None. Only what was read whole may run."""
 
+    _bottom: Hints
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Back without answering", id="asked.close"),
         Binding("y", "decide('once')", "Once", id="asked.once", priority=True),
@@ -246,7 +247,9 @@ class AskScreen(WholeScreen[Decision]):
         """``is_unread`` says from the start that it must be read to its end."""
         title = f"{asking_line(name, ask)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
         super().__init__(title, asking_body(ask, shows_all=True), clock)
-        self._ask = ask
+        decisions = [f"{{asked.{act}}} {text}" for act, text in answers(ask).items()]
+        back = f"{{asked.close}} {say('hint.back')}"
+        self._bottom = Hints(PARTED.join([*decisions, back]))  # no key is left out: it wraps
         self._guard = KeyGuard(self)
         self._unread = StatusLine()  # a notification would cover what is to be read
         self._unread.show([say("ask.unread")])
@@ -255,14 +258,8 @@ class AskScreen(WholeScreen[Decision]):
     def _below(self) -> list[Widget]:
         return [self._unread]
 
-    def _hints(self) -> list[Part]:
-        ranks = {"conversation": 4, "always": 3}  # in a narrow row yes and no remain
-        keys = [
-            Part(text, ranks.get(act, 0), key)
-            for act, text in answers(self._ask).items()
-            if (key := key_of(self, f"asked.{act}"))
-        ]
-        return [*keys, *hints_of(self, [("asked.close", "hint.back", 1)])]
+    def _show_hints(self) -> None:
+        self._bottom.tell()
 
     def _show(self) -> None:
         super()._show()

@@ -28,13 +28,13 @@ class WholeScreen(ModalScreen[ScreenResultType]):
 
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "Transcript"
+    _bottom: Widget  # its last row or rows
 
     def __init__(self, title: str, body: str, clock: FrameClock) -> None:
         super().__init__()
         self._title = title
         self._body = body
         self._transcript = Transcript(clock=clock)
-        self._bottom = StatusLine(is_dim=True)
 
     def compose(self) -> ComposeResult:
         top = StatusLine(id="top")
@@ -49,12 +49,12 @@ class WholeScreen(ModalScreen[ScreenResultType]):
         return []
 
     @abstractmethod
-    def _hints(self) -> list[Part]:
-        """Return what the keys do."""
+    def _show_hints(self) -> None:
+        """Show at the foot what the keys do."""
 
     def on_mount(self) -> None:
         """Show the beginning after the layout: before that, the first row is also the last."""
-        self._bottom.show(self._hints())
+        self._show_hints()
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
@@ -67,6 +67,8 @@ class WholeScreen(ModalScreen[ScreenResultType]):
 class PagerScreen(WholeScreen[None]):
     """Shows one text that can be searched."""
 
+    _bottom: StatusLine
+
     BINDINGS: ClassVar[list[BindingType]] = [
         *FIND_BINDINGS,
         Binding("escape,o", "back", "Back", id="pager.close"),
@@ -74,6 +76,7 @@ class PagerScreen(WholeScreen[None]):
 
     def __init__(self, title: str, body: str, clock: FrameClock) -> None:
         super().__init__(title, body, clock)
+        self._bottom = StatusLine(is_dim=True)
         self._find_bar = FindBar(OneTranscript(self._transcript))
 
     def _below(self) -> list[Widget]:
