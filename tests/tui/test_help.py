@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from rich.cells import cell_len
 
 from tests.tui.whole_app import opened_app
+from tui.forms.setup import SetupScreen
 from tui.keys.actions import NUMBERED
 from tui.keys.keymap import catalogue
 from tui.screens.dialog import QuitScreen
@@ -56,6 +58,23 @@ async def test_a_line_of_a_form_is_not_said_to_send_to_complete_or_to_quit(tmp_p
         assert "New line" in text
         never = ("Send", "Insert the marked entry", "Close the list", "Quit from an empty line")
         assert [words for words in never if words in text] == []
+
+
+async def test_a_key_that_a_field_would_type_is_not_said_to_show_the_keys(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        await seen.press("e")
+        assert "f1                 Show the keys" in await seen.press("f1")
+        await seen.press("escape")
+        seen.app.screen.query_one("#agents").focus()
+        assert "?, f1              Show the keys" in await seen.press("f1")
+
+
+async def test_the_form_of_a_model_does_not_offer_to_open_itself(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 150)) as seen:
+        assert "Connect a model" in await seen.press("f1")
+        await seen.press("escape")
+        await seen.app.push_screen(SetupScreen(tmp_path / "config.toml", cast("Any", seen.link.client)))
+        assert "Connect a model" not in await seen.press("f1")
 
 
 async def test_a_key_of_another_part_of_a_form_is_said_not_to_work_in_this_field(tmp_path: Path) -> None:

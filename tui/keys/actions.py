@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from tui.chat.screen import ChatScreen
 from tui.forms.fields import FormPart
+from tui.forms.setup import SetupScreen
 from tui.home.screen import HomeScreen
 from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Keymap, KeymapEntry, catalogue, shared_ids
 from tui.keys.names import shown_all
@@ -34,6 +35,7 @@ GROUPS: Final = (  # of the help, in their order
 )
 WRITTEN_IN: Final = ("home", "room", "chat", "voice")  # scopes of screens with a line that is sent
 OF_ALL_LISTS: Final = "list."  # the beginning of ids that come after those of one list alone
+SETS_UP: Final = "app.setup"
 NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ only by a number
 # Scopes whose group has another name; any other scope that is not a group belongs to a dialog.
 _GROUP_OF_SCOPE: Final = {
@@ -117,9 +119,13 @@ def _is_idle(row: Row) -> bool:
 
 def _goes_on(entry: KeymapEntry, screen: Screen[object], own: set[str]) -> bool:
     """Whether an action of the program can be done while a dialog is open that has ``own`` keys."""
+    if entry.id == SETS_UP and any(isinstance(one, SetupScreen) for one in screen.app.screen_stack):
+        return False  # it is open already
     if entry.is_priority:
         return own.isdisjoint(entry.keys)  # the question before quitting takes the key as its answer
-    return entry.id == "app.help" and isinstance(screen, Dialog)
+    line = screen.focused
+    is_typed = line is not None and line.check_consume_key("question_mark", "?")
+    return entry.id == "app.help" and isinstance(screen, Dialog) and not is_typed
 
 
 def _elsewhere(offer: Offer) -> str:
