@@ -60,6 +60,14 @@ async def test_a_line_of_a_form_is_not_said_to_send_to_complete_or_to_quit(tmp_p
         assert [words for words in never if words in text] == []
 
 
+async def test_what_enter_and_tab_do_in_a_form_is_said_in_its_help_too(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        await seen.press("e")
+        rows = [" ".join(row.split()) for row in (await seen.press("f1")).splitlines()]
+        assert any("enter Save" in row for row in rows)
+        assert any("tab Next" in row for row in rows)
+
+
 async def test_a_key_that_a_field_would_type_is_not_said_to_show_the_keys(tmp_path: Path) -> None:
     async with opened_app(tmp_path, size=(120, 60)) as seen:
         await seen.press("e")

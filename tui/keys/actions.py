@@ -20,6 +20,7 @@ from tui.keys.names import shown_all
 from tui.language import KEY, translated
 from tui.lists.screen import ListScreen
 from tui.live.find import FindBar
+from tui.live.key_hints import Hints
 from tui.room.screen import RoomScreen
 from tui.screens.dialog import Dialog
 from tui.screens.help import Row, Section
@@ -100,6 +101,11 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
 def sections(screen: Screen[object], keymap: Keymap) -> list[Section]:
     """Return the help of ``screen``, group by group; what does nothing now comes last."""
     groups: dict[str, list[Row]] = {}
+    written = [
+        Row(key, does[:1].upper() + does[1:]) for hints in screen.query(Hints) for key, does in hints.written
+    ]
+    if written:
+        groups["dialog"] = written
     found = _numbered_as_one(offers(screen, keymap))
     for offer in sorted(found, key=lambda offer: offer.ids[0].startswith(OF_ALL_LISTS)):
         keys = shown_all(offer.keys, ascii_only=is_ascii(screen)) or say("help.no_key")

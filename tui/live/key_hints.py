@@ -111,6 +111,12 @@ class Hints(Static):
         self._shown = with_keys(self.screen, self._text)
         self.update(self._shown)
 
+    @property
+    def written(self) -> list[tuple[str, str]]:
+        """Return the keys that no id stands for, with what they do."""
+        parts = (part.partition(" ") for part in self._text.split(PARTED))
+        return [(key, does) for key, _, does in parts if _WRITTEN.fullmatch(key)]
+
     def get_content_width(self, container: Size, viewport: Size) -> int:
         return self._shown.cell_length
 
