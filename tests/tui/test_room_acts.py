@@ -214,6 +214,14 @@ async def test_the_settings_are_changed_by_one_call_with_what_is_different() -> 
         assert "of 50,000 tokens" in text
 
 
+async def test_the_command_for_another_model_opens_the_settings_at_the_agents_who_have_one() -> None:
+    async with opened((120, 40)) as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        await screen.press("i", *"/model", "enter")
+        assert isinstance(screen.app.screen, SettingsScreen)
+        assert screen.app.screen.query_one("#agents").has_focus
+
+
 async def test_a_budget_that_no_price_is_known_for_is_told_of_once() -> None:
     async with opened((120, 40)) as screen:
         await screen.send(loaded(max_cost=2.0, unpriced=("big-model",)), LIVE)

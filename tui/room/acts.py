@@ -105,15 +105,15 @@ class PaneActs:
         }
         return await calls[act](self._room.id, agent_id)
 
-    def open(self, what: str) -> None:
-        """Show the queue, the settings, or the files that tools changed."""
+    def open(self, what: str, *, begins_at: str = "") -> None:
+        """Show the queue, the settings (from the field ``begins_at`` on), or the files that tools changed."""
         room, host = self._room, self._room.host
         if not host.allows(self.why_not(what)):
             return
         if what == "queue":
             host.open(QueueScreen(room))
         elif what == "settings":
-            host.open(room_settings(room))
+            host.open(room_settings(room, begins_at=begins_at))
         else:
             host.open(ChangesScreen(room, self._said_by))
 
@@ -178,7 +178,7 @@ def commands_of(room: OpenRoom, runs: RoomRun, acts: PaneActs) -> Commands:
         room.composer,
         host,
         {
-            "model": lambda _: acts.open("settings"),
+            "model": lambda _: acts.open("settings", begins_at="agents"),  # each has its own
             "settings": lambda _: acts.open("settings"),
             "changes": lambda _: acts.open("changes"),
             "new": lambda _: host.do("app.elsewhere('new_room')"),

@@ -33,8 +33,8 @@ FIRST: Final = ("name", "task")  # above the sections
 _SETTINGS: Final = settings_of(AgentInfo)
 
 
-def room_settings(room: OpenRoom) -> SettingsScreen:
-    """Return the dialog that changes a room."""
+def room_settings(room: OpenRoom, *, begins_at: str = "") -> SettingsScreen:
+    """Return the dialog that changes a room; it begins at a field (its id), or at a limit that is reached."""
     info = room.state.room
 
     def fields(name: str) -> Iterator[Widget]:
@@ -53,7 +53,7 @@ def room_settings(room: OpenRoom) -> SettingsScreen:
     tools = ToolList(info.enabled_tools, room.link, say("settings.tools"))
     first = [part for name in FIRST for part in fields(name)]
     parts = [*first, *in_sections(fields, {"agents": (agents,), "tools": (tools,)})]
-    begins_at = room.state.ledger.limit_reached(info)
+    begins_at = begins_at or room.state.ledger.limit_reached(info)
     return SettingsScreen(say("settings.title"), say("settings.hint"), parts, change, begins_at=begins_at)
 
 
