@@ -156,9 +156,16 @@ async def test_a_key_opens_the_models_with_the_present_one_marked_and_what_is_kn
     async with opened(model="big") as chat:
         text = await chat.press("ctrl+l")
         row = next(line for line in text.splitlines() if "big · local" in line)
-        assert "in use · 128k context · $2.50 in, $10.00 out per million tokens" in row
+        assert "in use · 128k context · $2.50 in, $10.00 out" in row
         await chat.press("enter")
         assert not any(asked.startswith("change") for asked in chat.asked)  # it answers already
+
+
+async def test_what_is_known_of_a_model_stands_in_one_row_at_80_columns() -> None:
+    async with opened(model="big", size=(80, 24)) as chat:
+        text = await chat.press("ctrl+l")
+        row = next(line for line in text.splitlines() if "big · local" in line)
+        assert "in use · 128k context · $2.50 in, $10.00 out" in row
 
 
 async def test_letters_in_their_order_find_a_model_and_those_in_one_piece_come_first() -> None:

@@ -198,9 +198,9 @@ CHAT: Final[dict[str, str]] = {
     "command.quit": "quit",
     "command.pause.not": "the room is not running",
     "command.resume.not": "the room is running",
-    "command.models": "Models",
+    "command.models": "Models · prices per million tokens",
     "command.models.context": "{tokens} context",
-    "command.models.price": "{input} in, {output} out per million tokens",
+    "command.models.price": "{input} in, {output} out",
     "command.model.chosen": "From the next question on: {model}",
     "command.chats.title": "Chats",
     "command.tools.default": "default (all except the tools for rooms; those that change something ask "

@@ -25,7 +25,7 @@ from widgets.fuzzy import has_letters
 MOST_SHOWN: Final = 200  # of the matches; a provider may offer thousands
 MAX_LABEL_CHARACTERS: Final = 120
 MAX_TITLE_CHARACTERS: Final = 300  # it may say why nothing is offered
-MAX_COLUMN_CELLS: Final = 44  # of the labels, if details follow them
+MAX_COLUMN_CELLS: Final = 36  # of the labels, if details follow them: those of a model fit into 80 columns
 
 
 @dataclass(frozen=True, slots=True)
