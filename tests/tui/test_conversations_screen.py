@@ -161,6 +161,11 @@ async def test_a_chat_that_is_begun_is_listed_once_it_was_asked_something(tmp_pa
         assert len([one for one in seen.app.screen_stack if isinstance(one, ConversationsScreen)]) == 1
 
 
+async def test_a_list_that_has_archived_chats_alone_from_the_start_says_so(tmp_path: Path) -> None:
+    async with fake_list(tmp_path, chat(1, title="Plan", archived=True)) as seen:
+        assert "Everything here is archived. Press A to show it." in await seen.text()
+
+
 async def test_an_archived_chat_that_is_deleted_elsewhere_is_listed_no_more(tmp_path: Path) -> None:
     gone = chat(2, title="Gone", archived=True)
     async with fake_list(tmp_path, chat(1), gone) as seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, TransportError
 from agent_tui.model.events import ConversationInfo, LinkChanged, RoomInfo
@@ -15,6 +15,7 @@ from tui.screens.words import say
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient
+    from agent_tui.clients.conversations import Conversations
     from agent_tui.clients.rooms import RoomsClient
 
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0)
@@ -103,14 +104,21 @@ class RoomsFeed(ListFeed["RoomsClient", RoomInfo]):
                     has_archived=changes.is_all and not self._is_plain,  # protocol: all means all
                 )
                 return seen, PLAIN_SECONDS if self._is_plain else PACE_SECONDS
-        rooms = await client.list_all(archived)
-        return ListSeen(tuple(rooms), is_all=True, has_archived=archived), PLAIN_SECONDS
+        return await _all_of(client, archived), PLAIN_SECONDS
 
 
 class ConversationsFeed(ListFeed["ChatClient", ConversationInfo]):
     """Follows the list of chats."""
 
     async def _ask(self, client: ChatClient, archived: bool) -> tuple[ListSeen[ConversationInfo], float]:
-        chats = tuple(await client.list_all(archived))
-        is_busy = any(chat.status == "running" for chat in chats)
-        return ListSeen(chats, is_all=True, has_archived=archived), BUSY_SECONDS if is_busy else IDLE_SECONDS
+        seen = await _all_of(client, archived)
+        is_busy = any(chat.status == "running" for chat in seen.items)
+        return seen, BUSY_SECONDS if is_busy else IDLE_SECONDS
+
+
+async def _all_of(client: Conversations[Any], archived: bool) -> ListSeen[T]:
+    """Return all items; where there are none, the archived ones: an empty list says that they are there."""
+    items = await client.list_all(archived)
+    if not items and not archived:
+        archived, items = True, await client.list_all(archived=True)
+    return ListSeen(tuple(items), is_all=True, has_archived=archived)
