@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -384,6 +385,15 @@ async def test_escape_stops_the_answer_and_says_so_when_that_came_true() -> None
         )
         assert "┄ stopped by you" in text
         assert "✓ ready" in text.splitlines()[0]
+
+
+async def test_a_stop_that_is_answered_before_the_answer_ends_leaves_nothing_to_wait_for() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        chat.link.calls.info = replace(chat.link.calls.info, status="running")  # as it was when it was asked to stop
+        await chat.send(started("a1", "q1"), words("Half a"))
+        await chat.press("escape", "escape")
+        await chat.send(ev.TurnEnded("a1", "", 2, interrupted="stop", seconds=1.0), ev.RunFailed("Stopped"))
+        assert "✓ ready" in (await chat.text()).splitlines()[0]
 
 
 async def test_an_answer_that_failed_says_why_even_without_a_word() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tui.model.events import ConversationChanged, ConversationInfo
+from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.asking import Asking
 from tui.chat.first import NEW
@@ -100,7 +100,7 @@ class ChatCommands:
 
     def open_settings(self) -> None:
         async def change(**changed: Any) -> None:
-            await self._chat.take(ConversationChanged(await self._chat.change(**changed)))
+            await self._chat.take_answer(await self._chat.change(**changed))
 
         begins_at = self._chat.state.ledger.limit_reached(self._info)
         self._host.open(chat_settings(self._info, self._chat.link, change, begins_at=begins_at))

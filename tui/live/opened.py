@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
 from typing import Generic
 
 from agent_tui.model import events as ev
@@ -83,6 +84,14 @@ class OpenConversation(Generic[C]):
         except AgentTuiError as error:
             self.host.fail(error)
             return False
-        changed = ev.RoomChanged(info) if isinstance(info, ev.RoomInfo) else ev.ConversationChanged(info)
-        await self.take(changed)
+        await self.take_answer(info)
         return True
+
+    async def take_answer(self, info: ev.RoomInfo | ev.ConversationInfo) -> None:
+        """Take a call's answer, but for the status: it may be older than the one that was followed here."""
+        if isinstance(info, ev.RoomInfo):
+            await self.take(ev.RoomChanged(info))  # the state keeps a room's itself
+        else:
+            known = self.state.info
+            status = known.status if isinstance(known, ev.ConversationInfo) else info.status
+            await self.take(ev.ConversationChanged(replace(info, status=status)))
