@@ -389,7 +389,8 @@ async def test_escape_stops_the_answer_and_says_so_when_that_came_true() -> None
 
 async def test_a_stop_that_is_answered_before_the_answer_ends_leaves_nothing_to_wait_for() -> None:
     async with opened(message("q1", "Look.")) as chat:
-        chat.link.calls.info = replace(chat.link.calls.info, status="running")  # as it was when it was asked to stop
+        asked = replace(chat.link.calls.info, status="running")  # as it was when it was asked to stop
+        chat.link.calls.info = asked
         await chat.send(started("a1", "q1"), words("Half a"))
         await chat.press("escape", "escape")
         await chat.send(ev.TurnEnded("a1", "", 2, interrupted="stop", seconds=1.0), ev.RunFailed("Stopped"))

@@ -111,7 +111,7 @@ class ConversationsFeed(ListFeed["ChatClient", ConversationInfo]):
     """Follows the list of chats."""
 
     async def _ask(self, client: ChatClient, archived: bool) -> tuple[ListSeen[ConversationInfo], float]:
-        seen = await _all_of(client, archived)
+        seen: ListSeen[ConversationInfo] = await _all_of(client, archived)
         is_busy = any(chat.status == "running" for chat in seen.items)
         return seen, BUSY_SECONDS if is_busy else IDLE_SECONDS
 

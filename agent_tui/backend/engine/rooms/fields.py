@@ -143,8 +143,7 @@ def room_info(
         status=row.status,
         current_round=row.round_open,
         agents=tuple(
-            _with_status(agent, WORDS.get(turn_states.get(agent.id, ""), "waiting"))
-            for agent in row.agents
+            _with_status(agent, WORDS.get(turn_states.get(agent.id, ""), "waiting")) for agent in row.agents
         ),
         last_event_id=row.last_seq,
         created_at=row.created_at,
