@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import SpokenItem
 from tui.screens.localised import localised
-from tui.screens.words import say
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient
@@ -69,8 +68,7 @@ class Keeper:
         try:
             client = await self._open_client()
             if not self.conversation_id:
-                title = say("voice.kept", room=self._room)
-                made = await client.create(kind="voice", title=title, client_key=self._key)
+                made = await client.create(kind="voice", title=self._room, client_key=self._key)
                 self.conversation_id = made.id
             await client.record(self.conversation_id, **_fields(item, speaker))
         except AgentTuiError as error:

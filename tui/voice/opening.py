@@ -144,7 +144,7 @@ class VoiceOpening:
         server = await asyncio.to_thread(reach, self._source)
         conversation = await (await self._chats()).create(
             kind="voice",
-            title=say("voice.kept", room=request.room),
+            title=request.room,
             system_prompt=spoken_prompt(voice.locale),
         )
         orders = {

@@ -50,7 +50,7 @@ async def test_items_of_both_sides_are_kept_once_and_the_rest_is_not() -> None:
     await settle()
     await ours.aclose()
     assert calls.made == [
-        {"kind": "voice", "title": "Voice: demo", "client_key": "voice livekit.example demo 2026-11-22"}
+        {"kind": "voice", "title": "demo", "client_key": "voice livekit.example demo 2026-11-22"}
     ]
     assert calls.kept == [
         {
