@@ -99,7 +99,10 @@ def card(state: VoiceState, shown: VoiceShown) -> Card | None:
     if "agent_left" in overlays:
         return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
     if "not_linked" in overlays:
-        why = "heard_left" if state.heard_left else "not_linked"
+        mine = any(
+            one.is_me and state.heard is not None and one.name == state.heard.name for one in state.people
+        )
+        why = "heard_left" if state.heard_left else "other_terminal" if mine else "not_linked"
         can_ask = state.agent is None or state.agent.takes_requests
         return Card(
             say(f"voice.card.{why}", name=_name(state)), (("a", "voice.card.listen"),) if can_ask else ()

@@ -6,7 +6,6 @@ from typing import Final
 
 VOICE: Final[dict[str, str]] = {
     "voice.title": "voice room {room}",
-    "voice.kept": "Voice: {room}",
     # where it is
     "voice.starting": "starting the LiveKit server…",
     "voice.starting.agent": "starting an agent for this room…",
@@ -83,6 +82,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.card.absent": "The agent did not join the room.",
     "voice.card.agent_left": "The agent left the room. Waiting for it to come back.",
     "voice.card.not_linked": "The agent listens to {name}, not to you.",
+    "voice.card.other_terminal": "The agent listens to another terminal of {name}, not to this one.",
     "voice.card.heard_left": "The agent listened to {name}, who has left. It hears nobody.",
     "voice.card.no_input": "{problem}.\nYou can type; the agent answers aloud.",
     "voice.card.no_audio": "{problem}.\nThere is no speaker either: you can only type and read.",

@@ -173,6 +173,12 @@ async def test_a_asks_the_agent_to_listen() -> None:
         assert seen.asked == ["ask_to_listen"]
 
 
+async def test_who_has_two_terminals_is_told_that_the_agent_listens_to_the_other_one() -> None:
+    both = vo.PeopleChanged((vo.Person("me", "Ada", is_me=True), vo.Person("too", "Ada", is_heard=True)))
+    async with opened(*THERE, both) as seen:
+        assert "The agent listens to another terminal of Ada, not to this one." in seen.now
+
+
 async def test_of_an_agent_that_cannot_be_asked_to_listen_no_key_is_named() -> None:
     people = vo.PeopleChanged((vo.Person("me", is_me=True), vo.Person("bob", "Bob", is_heard=True)))
     async with opened(*THERE, vo.AgentJoined("agent-demo", "demo"), people) as seen:
