@@ -114,6 +114,7 @@ class VoiceState:
     _agent_word: vo.AgentWord | None = None
     _user_word: vo.UserWord = "listening"
     _has_people: bool = False
+    _names: dict[str, str] = field(default_factory=dict)  # of all who were ever in the room
 
     # --- what screens ask ------------------------------------------------------------------------------
 
@@ -271,10 +272,8 @@ class VoiceState:
                 if person.identity not in now and not (person.is_me or person.is_agent):
                     self.lines.notice("left", person.name or person.identity)
         self.people, self._has_people = people, True
+        self._names.update((person.identity, person.name) for person in people)
 
     def name_of(self, identity: str) -> str:
-        """Return the name of a person or agent in the session; its identity if unknown."""
-        for person in self.people:
-            if person.identity == identity:
-                return person.name or identity
-        return identity
+        """Return the name of a person or agent who is or was in the room; the identity if unknown."""
+        return self._names.get(identity) or identity

@@ -147,13 +147,13 @@ class VoiceLines:
         text = event.text[:MAX_SEGMENT_CHARACTERS]
         line = self._line_of(event.segment_id)
         if line is None:
-            if not text.strip() or self._join_bare("person", event.segment_id, text):
+            if not text.strip() or self._join_bare("person", event.segment_id, text, event.identity):
                 return
             line = self._place_for(event)
             self._by_segment[event.segment_id] = line.id
         if line.item_id or (event.segment_id in line.finals and not event.is_final):
             return  # it is stored already, or this is an older version that came late
-        if event.is_final and self._join_bare("person", event.segment_id, text):
+        if event.is_final and self._join_bare("person", event.segment_id, text, event.identity):
             self._drop_part(line, event.segment_id)  # its item came before it, when it had other words
             return
         line.parts[event.segment_id] = text
@@ -447,14 +447,16 @@ class VoiceLines:
             line.text.replace(" ".join(text.strip() for text in line.parts.values()))
         self.changed.add(line.id)
 
-    def _join_bare(self, kind: LineKind, segment_id: str, text: str) -> bool:
-        """Give words to the item that came before them; return whether there is one."""
+    def _join_bare(self, kind: LineKind, segment_id: str, text: str, identity: str = "") -> bool:
+        """Give words, and whose they are, to the item that came before them; return whether there is one."""
         words = words_of(text)
         for line_id in self._bare[kind]:
             line = self.all[line_id]
             if words_of(line.text.slice(0, COMPARED_CHARACTERS)) == words:
                 self._bare[kind].remove(line_id)
                 self._by_segment[segment_id] = line_id
+                line.identity = identity
+                self.changed.add(line_id)
                 return True
         return False
 

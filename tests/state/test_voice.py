@@ -253,6 +253,13 @@ def test_pieces_that_become_two_items_are_two_lines() -> None:
     assert list(stored(state)) == ["i", "j"]
 
 
+def test_words_that_come_after_their_item_say_whose_it_is() -> None:
+    stored = vo.ItemStored(vo.SpokenItem("i1", "user", "What is running?"))
+    heard = vo.WordsHeard("s1", "What is running?", is_final=True, identity="bob")
+    state = state_after([*JOINED, stored, heard])
+    assert [line.identity for line in state.lines.all.values()] == ["bob"]
+
+
 def test_words_of_two_people_are_two_lines() -> None:
     state = state_after(
         [vo.WordsHeard("s1", "One", is_final=True, identity="a"), vo.WordsHeard("s2", "Two", identity="b")]

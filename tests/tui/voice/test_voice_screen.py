@@ -195,6 +195,15 @@ async def test_an_agent_whose_person_has_left_says_that_it_hears_nobody() -> Non
         assert "listens to Bob, not to you" in await seen.send(back)
 
 
+async def test_who_has_left_keeps_their_name_beside_what_they_said() -> None:
+    me, bob = vo.Person("me", "Ada", is_me=True), vo.Person("owner-7f", "Bob")
+    words = vo.WordsHeard("s1", "Hello", is_final=True, identity="owner-7f")
+    async with opened(*THERE, vo.PeopleChanged((me, bob)), words) as seen:
+        text = await seen.send(vo.PeopleChanged((me,)), vo.ItemStored(vo.SpokenItem("i1", "user", "Hello")))
+        assert "owner-7f" not in text
+        assert "Bob" in next(row for row in text.splitlines() if "Hello" in row)
+
+
 async def test_what_cannot_be_done_before_there_is_a_session_says_so() -> None:
     source = FakeVoiceSource()
     source.hold()
