@@ -225,13 +225,15 @@ class Teller:
         return self._make("the model's server refused the call", detail, retryable=status in AGAIN)
 
     def _refused_key(self, detail: str) -> ModelError:
-        key = self.endpoint.key_name or ("base_url" if "@" in self.endpoint.base_url else "")
-        if not key:
+        key, has_login = self.endpoint.key_name, "@" in self.endpoint.base_url
+        if not key and not has_login:
             setup = "No key is set: agent-tui models setup (f4 in the program) asks for one"
             helps = "No key is set: enter one" if self.endpoint.provider_id == TRIED else setup
             return self._make("{url} wants a key", f"{_open(detail)}. {helps}")
         whose = f"The key comes from {key}"
-        if key == TYPED:
+        if not key:
+            whose = "The key is the login in the address"
+        elif key == TYPED:
             whose = "The key is the one you typed"
         elif key == KEYRING:
             whose = "The key comes from the keyring"

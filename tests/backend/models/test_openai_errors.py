@@ -97,6 +97,17 @@ async def test_a_server_that_wants_a_key_is_told_when_none_is_set(where: str, he
     assert caught.value.detail == f"status 401: who are you. No key is set: {helps}"
 
 
+async def test_a_login_in_the_address_that_is_refused_is_told_as_that() -> None:
+    async with FakeModelServer() as server:
+        opened = RemoteProvider(ProviderAddress(TRIED, server.url.replace("//", "//me:pa55word@")))
+        server.will(fails(401, "who are you"))
+        with pytest.raises(ModelError) as caught:
+            _ = [piece async for piece in opened.model("some-model").stream(REQUEST)]
+        await opened.aclose()
+    assert caught.value.title == f"{server.url} refused the key"
+    assert caught.value.detail == "status 401: who are you. The key is the login in the address"
+
+
 @pytest.mark.parametrize(
     "answer",
     [
