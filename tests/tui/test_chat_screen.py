@@ -353,6 +353,16 @@ async def test_tools_that_run_beside_one_another_are_counted_and_then_the_model_
         assert "◌ waiting for the model" in text.splitlines()[0]
 
 
+async def test_below_a_call_that_was_cut_the_key_that_copies_copies_the_call() -> None:
+    async with opened(message("q1", "x")) as chat:
+        await chat.send(started("a1", "q1"), call(), status("running"), result("step-1", success=False))
+        await chat.send(status("cut"), ev.TurnEnded("a1", "", 2, interrupted="stop"), ev.RunFailed("Stopped"))
+        reader = chat.app.chat._transcript.reader
+        assert "found" in reader.message_text()
+        await chat.press("tab", "shift+up", "shift+up")  # to the row that only names the model
+        assert reader.message_text() == ""
+
+
 async def test_keys_act_on_what_is_in_sight_after_the_reader_went_on() -> None:
     talk = [m for n in range(20) for m in said(n, f"question {n}", f"answer {n}", f"a{n - 1}" if n else "")]
     async with opened(*talk, size=(80, 16)) as chat:

@@ -91,9 +91,14 @@ class Reader:
         self.go_to_message(self._beside_rule(current + step, step))
 
     def message_text(self) -> str:
-        """Return all of the current message, in the Markdown it was sent as."""
+        """Return all of the current message, in the Markdown it was sent as. One without words, that only
+        says how an answer ended, stands for the one above, unless it was chosen.
+        """
         current = self.current_message
-        return self._view.messages[current - 1].uncut_text().strip("\n") if current else ""
+        last = current if self.chosen >= 0 else 1
+        numbers = range(current, max(1, last) - 1, -1)
+        texts = (self._view.messages[number - 1].uncut_text().strip("\n") for number in numbers)
+        return next(filter(None, texts), "")
 
     def code_text(self) -> str:
         """Return the code that was clicked or found, else the newest visible one, without fences and
