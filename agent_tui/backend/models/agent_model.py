@@ -105,12 +105,12 @@ class RemoteAgents:
         """Release an agent without waiting: ``work`` closes its connection."""
         leaving = asyncio.create_task(work)
         self._leaving[member.agent_id] = leaving
-        leaving.add_done_callback(lambda done: self._on_left(member.agent_id, done))
+        leaving.add_done_callback(lambda task: self._on_left(member.agent_id, task))
 
-    def _on_left(self, agent_id: str, done: asyncio.Task[None]) -> None:
-        if self._leaving.get(agent_id) is done:
+    def _on_left(self, agent_id: str, task: asyncio.Task[None]) -> None:
+        if self._leaving.get(agent_id) is task:
             del self._leaving[agent_id]
-        if not done.cancelled() and (error := done.exception()) is not None:
+        if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("an agent's connection did not close: %s", type(error).__name__)
 
     async def wait_until_left(self, member: Member) -> None:
@@ -141,11 +141,11 @@ class AgentModel:
         if member is None:
             raise ModelError("an agent speaks in a conversation only", "It keeps its own.")
         await self.agents.wait_until_left(member)
-        known = await self.agents.sessions.get(member)
-        if known is None or known.backend != self.backend.name:
-            known = AgentSession(self.backend.name)
-        prompt = next_prompt(request, known)
-        turn = _AgentTurn(self, member, request.speaker, known, prompt, prompt.session, prompt.text)
+        previous = await self.agents.sessions.get(member)
+        if previous is None or previous.backend != self.backend.name:
+            previous = AgentSession(self.backend.name)
+        prompt = next_prompt(request, previous)
+        turn = _AgentTurn(self, member, request.speaker, previous, prompt, prompt.session, prompt.text)
         async with aclosing(turn.pieces(is_apart=bool(request.continues))) as pieces:
             async for piece in pieces:
                 yield piece
@@ -153,12 +153,12 @@ class AgentModel:
 
 @dataclass(slots=True)
 class _AgentTurn:
-    """One question to an agent, and its answer. ``known`` is its session before."""
+    """One question to an agent, and its answer. ``previous`` is its session before it."""
 
     model: AgentModel
     member: Member
     name: str  # of the agent, "" for that of a chat
-    known: AgentSession
+    previous: AgentSession
     prompt: AgentPrompt
     session: AgentSession  # after it got the question
     text: str
@@ -166,12 +166,12 @@ class _AgentTurn:
     has_spoken: bool = False
     words: dict[str, type[TextPiece] | type[ThinkingPiece]] = field(default_factory=dict)  # by step
     remarks: list[ev.TurnNoted] = field(default_factory=list)  # notes that belong to no answer
-    shared: int = 0  # steps that do not come from the agent
+    added_steps: int = 0  # steps that do not come from the agent
     task_id: str = ""  # of the current task
 
     async def pieces(self, *, is_apart: bool) -> AsyncGenerator[Piece]:
-        """Yield the answer, and last that it is over; raises ``ModelError``."""
-        make = await asyncio.to_thread(_client_class)
+        """Yield the answer; raises ``ModelError``."""
+        client_class = await asyncio.to_thread(_client_class)
         backend = self.model.backend
         if self.prompt.is_new and backend.kind == SOCKET:
             self.session = replace(self.session, id=str(1 + secrets.randbelow(MAX_CHAT_ID)))
@@ -179,7 +179,7 @@ class _AgentTurn:
         if workspace is None:
             backend = replace(backend, workspace="")  # there is no place to save what the agent offers
         role = self.prompt.role
-        agent = make(
+        agent = client_class(
             backend,
             self.session.id,
             self.remarks.append,
@@ -190,8 +190,8 @@ class _AgentTurn:
         if self.prompt.is_new and role and backend.kind == SOCKET:
             self.text = f"{role}\n\n{self.text}"  # a socket has no other field for it
         try:
-            if self.known.task_id:  # our process was killed during this task
-                await agent.cancel(self.known.task_id)
+            if self.previous.task_id:  # our process was killed during this task
+                await agent.cancel(self.previous.task_id)
             await self._keep(replace(self.session, is_sure=False))
             async with aclosing(self._answer(agent, is_apart=is_apart)) as pieces:
                 async for piece in pieces:
@@ -209,16 +209,16 @@ class _AgentTurn:
 
     async def _answer(self, agent: AgentChats, *, is_apart: bool) -> AsyncGenerator[Piece]:
         async with aclosing(agent.answering(self.text, (), (), "")) as answer:
-            async for told in answer:
-                if not told.name:
+            async for frame in answer:
+                if not frame.name:
                     self.is_taken, self.task_id = True, agent.task_id
                     self.session = replace(self.session, id=agent.agent_id)
                     await self._keep(replace(self.session, task_id=self.task_id))
                     if is_apart:
                         yield ApartPiece()
-                for event in (*self._take_remarks(), *told.events):
+                for event in (*self._take_remarks(), *frame.events):
                     if isinstance(event, ev.RunFailed):
-                        raise await self._ended_badly(agent, event.content)
+                        raise await self._failure(agent, event.content)
                     for piece in self._pieces(event):
                         self.has_spoken = True
                         yield piece
@@ -251,13 +251,13 @@ class _AgentTurn:
                 pass
 
     def _shared_file_step(self, kind: str, about: str) -> StepPiece:
-        self.shared += 1
-        return StepPiece(ev.StepSet("", ev.Step(f"{kind} {self.shared}", type=kind, name=about)))
+        self.added_steps += 1
+        return StepPiece(ev.StepSet("", ev.Step(f"{kind} {self.added_steps}", type=kind, name=about)))
 
     async def _keep(self, session: AgentSession) -> None:
         await self.model.agents.sessions.put(self.member, session)
 
-    async def _ended_badly(self, agent: AgentChats, why: str) -> ModelError:
+    async def _failure(self, agent: AgentChats, why: str) -> ModelError:
         """Return the error for an answer that the agent itself ended; a session that is gone is forgotten."""
         is_gone, self.task_id = not agent.agent_id, ""
         await self._keep(AgentSession(self.session.backend) if is_gone else self.session)
@@ -266,14 +266,12 @@ class _AgentTurn:
         )
 
     async def _model_error(self, error: AgentTuiError) -> ModelError:
-        """Return the error in place of a client's. A question that surely was not taken may be asked
-        again.
-        """
+        """Return the error in place of a client's. A question that was surely not taken may be repeated."""
         if isinstance(error, ModelError) and self.is_taken:
             return error
         is_unsure = isinstance(error, StreamLost | TimedOut)
         if not self.is_taken and not is_unsure:
-            await self._keep(replace(self.known, task_id=""))
+            await self._keep(replace(self.previous, task_id=""))
         is_retryable = isinstance(error, AgentBusy) or (isinstance(error, ConnectFailed) and error.retryable)
         return ModelError(
             self._without_secrets(error.title),
@@ -299,10 +297,12 @@ _WORDS: Final[dict[str, type[TextPiece] | type[ThinkingPiece]]] = {
 def _addresses(url: str) -> list[str]:
     """Return the forms in which an address may occur in an error, the longest first."""
     parts = urlsplit(url)
-    secure = parts.scheme in ("https", "wss")
-    schemes = ("https", "wss") if secure else ("http", "ws")
-    whole = [f"{scheme}://{rest}" for scheme in schemes for rest in (parts.netloc + parts.path, parts.netloc)]
-    return sorted({*whole, parts.netloc}, key=len, reverse=True)
+    is_secure = parts.scheme in ("https", "wss")
+    schemes = ("https", "wss") if is_secure else ("http", "ws")
+    addresses = [
+        f"{scheme}://{rest}" for scheme in schemes for rest in (parts.netloc + parts.path, parts.netloc)
+    ]
+    return sorted({*addresses, parts.netloc}, key=len, reverse=True)
 
 
 def _client_class() -> type[AgentChats]:

@@ -1,4 +1,4 @@
-"""How many tokens a model can be told, and whether its server has loaded it.
+"""The size of a model's context in tokens, and whether its server has loaded it.
 
 Sources, read from the real program or its documentation: Ollama ``GET /api/ps`` (``context_length`` of a
 loaded model), ``POST /api/show`` (``parameters``, ``capabilities``) and ``POST /api/generate`` without a
@@ -24,10 +24,8 @@ from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.models.prices import listed_context
 from agent_tui.model.errors import ModelError
 
-GUESSED_TOKENS = (
-    32_768  # where nothing says how many: what fits into less is asked, the error teaches the rest
-)
-AGAIN_SECONDS = 180.0  # what a server told is read again after that: it may have loaded the model anew
+GUESSED_TOKENS = 32_768  # where nothing says how many; the error of a call that is too long corrects it
+AGAIN_SECONDS = 180.0  # after that a server is asked again: it may have loaded the model anew
 READ_SECONDS = 3.0  # for each of the questions; loading a model may take as long as an answer
 MOST_TOKENS = 100_000_000  # no context is larger: a higher value is nonsense
 _LISTED = ("context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens")
@@ -61,7 +59,7 @@ def limit_named(error: str) -> int:
 class Contexts:
     """What is known about one provider's models. ``known`` (model → tokens) outlives a connection.
 
-    Nothing here raises because of a server's answer: without a usable answer nothing is known.
+    No answer of a server raises here: without a usable one nothing is known.
     """
 
     def __init__(
@@ -76,16 +74,16 @@ class Contexts:
         self._known = known
         self._learned: dict[str, int] = {}
         self._asked: set[str] = set()  # models whose server has been asked
-        # Place in ``_contexts_by_source``, tokens, when; of servers that are asked again.
-        self._told: dict[str, tuple[int, int, float]] = {}
+        # By model: (place in ``_contexts_by_source``, tokens, when the server said so).
+        self._answers: dict[str, tuple[int, int, float]] = {}
         self.is_ollama = endpoint.kind == "ollama"
         self.without_tools: set[str] = set()  # models that take no tools, by their server
         self.without_images: set[str] = set()  # models that see no images, by their server
 
     def tokens(self, name: str) -> int:
         """Return the size of the model's context including the answer, as far as it is known."""
-        said = self._endpoint.context_tokens or self._known.get(name) or GUESSED_TOKENS
-        return min(said, self._learned.get(name, said))
+        size = self._endpoint.context_tokens or self._known.get(name) or GUESSED_TOKENS
+        return min(size, self._learned.get(name, size))
 
     def is_known(self, name: str) -> bool:
         """Whether that number is not just a guess."""
@@ -96,14 +94,13 @@ class Contexts:
 
         If the limit was known, the tokens were counted too low: then prompts are shorter from now on.
         """
-        limit, now = limit_named(error), self.tokens(name)
-        self._learned[name] = limit if 0 < limit < now else min(prompt, now) * 3 // 4
+        limit, known_size = limit_named(error), self.tokens(name)
+        self._learned[name] = limit if 0 < limit < known_size else min(prompt, known_size) * 3 // 4
         if limit and not self._endpoint.context_tokens:
             self._known[name] = limit
 
     async def prepare(self, name: str, *, is_short: bool) -> AsyncGenerator[NotePiece]:
-        """Ask the server for what is not known yet, or was told long ago; yield what there is to wait for
-        meanwhile.
+        """Ask the server for what is not known yet, or was answered long ago; yield what is waited for.
 
         A prompt that ``is_short`` fits every model: then only Ollama is asked, where a model is loaded first.
         """
@@ -118,24 +115,24 @@ class Contexts:
 
     async def _prepare_ollama(self, name: str) -> AsyncIterator[NotePiece]:
         """Have the model loaded: its context is known only then, and may change each time."""
-        loaded, options = await self._context_of_loaded(name), self._endpoint.num_ctx
+        loaded, num_ctx = await self._context_of_loaded(name), self._endpoint.num_ctx
         if loaded is None:
             return  # not Ollama, or one behind a proxy for its /v1 only
         if name not in self._asked:
             self._asked.add(name)
-            can = _at(await self._ask("POST", "/api/show", {"model": name}), "capabilities")
-            for what, without in (("tools", self.without_tools), ("vision", self.without_images)):
-                if isinstance(can, list) and can and what not in can:
+            capabilities = _at(await self._ask("POST", "/api/show", {"model": name}), "capabilities")
+            for capability, without in (("tools", self.without_tools), ("vision", self.without_images)):
+                if isinstance(capabilities, list) and capabilities and capability not in capabilities:
                     without.add(name)
         if not loaded:
             yield NotePiece("loading")
-            wanted: dict[str, Any] = {"options": {"num_ctx": options}} if options else {}
+            options_field: dict[str, Any] = {"options": {"num_ctx": num_ctx}} if num_ctx else {}
             await self._ask(
-                "POST", "/api/generate", {"model": name, **wanted}, self._endpoint.silence_seconds
+                "POST", "/api/generate", {"model": name, **options_field}, self._endpoint.silence_seconds
             )
             loaded = await self._context_of_loaded(name) or 0
-        if found := min(filter(None, (loaded, options)), default=0):
-            self._known[name] = found
+        if size := min(filter(None, (loaded, num_ctx)), default=0):
+            self._known[name] = size
 
     async def _context_of_loaded(self, name: str) -> int | None:
         """Return the context of a loaded model, 0 of one that is not loaded, ``None`` without an answer."""
@@ -149,55 +146,56 @@ class Contexts:
 
     async def _context_by_show(self, name: str) -> int:
         """Return what older versions say about a model but not about a loaded one."""
-        shown = await self._ask("POST", "/api/show", {"model": name})
-        asked = _NUM_CTX.search(_text(shown, "parameters"))
-        return _tokens(int(asked[1])) if asked else 0
+        answer = await self._ask("POST", "/api/show", {"model": name})
+        num_ctx = _NUM_CTX.search(_text(answer, "parameters"))
+        return _tokens(int(num_ctx[1])) if num_ctx else 0
 
     # --- others ----------------------------------------------------------------------------------------
 
     def _is_due(self, name: str) -> bool:
-        """Whether the server is to be asked about a model: for the first time, or since it told something."""
+        """Whether the server is to be asked about a model: for the first time, or again after an answer."""
         if name not in self._asked:
             return not self.is_known(name)
-        return name in self._told and time.monotonic() - self._told[name][2] >= AGAIN_SECONDS
+        return name in self._answers and time.monotonic() - self._answers[name][2] >= AGAIN_SECONDS
 
     async def _read(self, name: str) -> None:
-        """Note the model's context, from the server or the table of models; what an error taught is over once
-        the server tells another one. A busy server may say only what is less certain: that changes nothing.
+        """Note the model's context, from the server or the table of models; once the server gives another
+        size, what an error taught is dropped. A less certain source than before changes nothing: a busy
+        server may leave out the better one.
         """
-        place, found = await self._first_context(name)
-        known_place, before, _ = self._told.get(name, (place, 0, 0.0))
-        if not found or place > known_place:
-            place, found = known_place, before
-        if found:
-            self._told[name] = place, found, time.monotonic()
+        place, size = await self._first_context(name)
+        known_place, known_size, _ = self._answers.get(name, (place, 0, 0.0))
+        if not size or place > known_place:
+            place, size = known_place, known_size
+        if size:
+            self._answers[name] = place, size, time.monotonic()
         else:
             about = self._endpoint.kind, self._endpoint.base_url, name
             self._known[name] = await asyncio.to_thread(listed_context, *about)
-        if found != before:
-            self._known[name] = found
+        if size != known_size:
+            self._known[name] = size
             self._learned.pop(name, None)
 
     async def _first_context(self, name: str) -> tuple[int, int]:
         """Return the place in ``_contexts_by_source`` of the first context, and that context: 0 for none."""
         place = 0
         if self._endpoint.kind == "openai":
-            async for found in self._contexts_by_source(name):
-                if found:
-                    return place, found
+            async for size in self._contexts_by_source(name):
+                if size:
+                    return place, size
                 place += 1
         return place, 0
 
     async def _contexts_by_source(self, name: str) -> AsyncIterator[int]:
         """Yield what each source says, 0 if that is nothing: always in the same places, the best first."""
-        ours = list(_entries(await self._ask("GET", "/models", root=self._root), name))
-        yield _first(ours, *_LISTED)
+        entries = list(_entries(await self._ask("GET", "/models", root=self._root), name))
+        yield _first(entries, *_LISTED)
         props = await self._ask("GET", "/props")  # before ``meta``: it may use less than the maximum
         yield _tokens(_at(props, "default_generation_settings", "n_ctx"))
-        meta = [entry.get("meta") for entry in ours]
+        meta = [entry.get("meta") for entry in entries]
         yield _first(meta, "n_ctx")
         yield _first(meta, "n_ctx_train")
-        if ours and await self._context_of_loaded(name) is not None:
+        if entries and await self._context_of_loaded(name) is not None:
             self.is_ollama = True
             async for _ in self._prepare_ollama(name):
                 pass
@@ -206,9 +204,9 @@ class Contexts:
         yield _first(studio, "loaded_context_length")
         yield _first(studio, "max_context_length")
         info = _entries(await self._ask("GET", "/model/info"), name)
-        about = [entry.get("model_info") for entry in info]
-        yield _first(about, "max_input_tokens")
-        yield _first(about, "max_tokens")
+        model_info = [entry.get("model_info") for entry in info]
+        yield _first(model_info, "max_input_tokens")
+        yield _first(model_info, "max_tokens")
 
     async def _ask(
         self, method: str, path: str, body: object = None, seconds: float = READ_SECONDS, *, root: str = ""

@@ -25,7 +25,7 @@ from agent_tui.model.errors import ModelError
 
 LEAST_BYTES = 8  # of UTF-8: shorter words may occur twice by chance
 QUOTED_CHARACTERS = 80
-LEAST_WORDS, LEAST_CUT = 2, 3  # characters of repeated last words: whole ones, and one cut off
+LEAST_WORDS, LEAST_CUT = 2, 3  # characters of repeated last words: of whole ones, and of one cut off
 _QUOTES = re.compile("[\"'“”„«»‘’「」『』]")
 _OPENING = re.compile(f"\\s*(?:(?:{_QUOTES.pattern}|…|\\.\\.+)\\s*)+")
 _CLOSING = re.compile(f"(?:…|\\.\\.\\.)?{_QUOTES.pattern}")
@@ -50,8 +50,8 @@ def quoted_end(before: str) -> str:
     return end
 
 
-def asked_to_go_on(model: Model, request: ModelRequest) -> Model:
-    """Return ``model``, or, if it is asked to continue, one that leaves out what it repeats."""
+def continuing_model(model: Model, request: ModelRequest) -> Model:
+    """Return ``model``; if the request continues an answer, one that leaves out what it repeats."""
     return ContinuingModel(model) if request.continues else model
 
 
@@ -96,9 +96,9 @@ class ContinuingModel:
 class NewText:
     """Takes what is said after ``before`` and returns what is new in it.
 
-    It holds words back as long as they may be a repetition: of the end of ``before``, or of all of it from
-    the beginning, also in quotes or after "…". ``is_apart``: they are a message of their own, which was asked
-    to begin with the last words and begins without a space.
+    It holds words back as long as they may repeat the end of ``before``, or all of it from the beginning,
+    also in quotes or after "…". ``is_apart``: they are a message of their own, which was asked to begin with
+    the last words of ``before``, and begins without a space.
     """
 
     def __init__(self, before: str) -> None:
@@ -127,51 +127,53 @@ class NewText:
         opening = _OPENING.match(self._held)
         whole = self._held.lstrip()
         inner = self._held[opening.end() :] if opening is not None else whole
-        for said in dict.fromkeys((whole, inner)):
-            repeated = self._repeated(_folded(said), is_over=is_over)
+        for words in dict.fromkeys((whole, inner)):
+            repeated = self._repeated(_folded(words), is_over=is_over)
             if repeated is None:
                 return ""  # too short to decide, or a repetition so far
             if repeated:
                 self._is_new = True
-                self._is_quoted = said == inner and bool(_QUOTES.search(self._held[: -len(inner)]))
-                self._held = said[repeated:]
+                self._is_quoted = words == inner and bool(_QUOTES.search(self._held[: -len(inner)]))
+                self._held = words[repeated:]
                 return self._behind_quotes(is_over=is_over)
         held, self._held, self._is_new = self._held, "", True
         if not self.is_apart:
             return _behind(self._blank, held)
-        said = held.lstrip()
-        are_words = said[:1].isascii() and said[:1].isalnum() and _ENDS_WORD.search(self._bare) is not None
-        return f" {said}" if are_words and not self._blank else said
+        words = held.lstrip()
+        begins_word = words[:1].isascii() and words[:1].isalnum()
+        needs_space = begins_word and not self._blank and _ENDS_WORD.search(self._bare) is not None
+        return f" {words}" if needs_space else words
 
-    def _repeated(self, said: str, *, is_over: bool) -> int | None:
-        """Return how many characters of ``said`` are a repetition; ``None`` as long as that is not clear."""
-        bare, length = self._folded, _least(said)
+    def _repeated(self, words: str, *, is_over: bool) -> int | None:
+        """Return how many characters of ``words`` are a repetition; ``None`` as long as that is not clear."""
+        bare, length = self._folded, _least(words)
         if not length and not is_over:
             return None
-        places = _places(bare, said[:length]) if length else []
-        if not is_over and any(bare.startswith(said, place) for place in places):
+        places = _places(bare, words[:length]) if length else []
+        if not is_over and any(bare.startswith(words, place) for place in places):
             return None
         for place in places:
-            if said.startswith(bare[place:]):
+            if words.startswith(bare[place:]):
                 return len(bare) - place
-        if places and not places[0] and bare.startswith(said):
-            return len(said)  # it began again, and did not get as far as before
-        return self._last_words(said) if self.is_apart else 0
+        if places and not places[0] and bare.startswith(words):
+            return len(words)  # it began again, and did not get as far as before
+        return self._last_words(words) if self.is_apart else 0
 
-    def _last_words(self, said: str) -> int:
-        """Return the length of the last words if ``said`` begins with them, however few.
+    def _last_words(self, words: str) -> int:
+        """Return the length of the last words if ``words`` begins with them, however few.
 
         They are those with which it was asked to begin, or whole words, the last of which may be cut off.
         """
         bare = self._folded
-        for length in range(min(len(said), len(bare)), 0, -1):
-            if not bare.endswith(said[:length]):
+        for length in range(min(len(words), len(bare)), 0, -1):
+            if not bare.endswith(words[:length]):
                 continue
-            if said[:length] == _folded(quoted_end(self._bare)):
+            if words[:length] == _folded(quoted_end(self._bare)):
                 return length
-            is_whole = not (bare[-length - 1 : -length].isalnum() and said[0].isascii())
-            goes_on = said[length - 1].isalnum() and said[length : length + 1].isalnum() and said[0].isascii()
-            if is_whole and said[0].isalnum() and length >= (LEAST_CUT if goes_on else LEAST_WORDS):
+            is_ascii, last, next_ = words[0].isascii(), words[length - 1], words[length : length + 1]
+            is_whole = not (is_ascii and bare[-length - 1 : -length].isalnum())
+            goes_on = is_ascii and last.isalnum() and next_.isalnum()
+            if is_whole and words[0].isalnum() and length >= (LEAST_CUT if goes_on else LEAST_WORDS):
                 return length
         return 0
 
@@ -192,7 +194,7 @@ def _folded(text: str) -> str:
 
 
 def _least(text: str) -> int:
-    """Return how many characters of ``text`` are too many for chance; 0 if there are too few."""
+    """Return how many characters of ``text`` are too many to be repeated by chance; 0 if it is too short."""
     size = 0
     for count, character in enumerate(text, 1):
         size += len(character.encode("utf-8", "replace"))

@@ -61,8 +61,8 @@ class ProviderDialect(ABC):
 
     failures: tuple[type[Exception], ...]  # raised by its SDK
     end: re.Pattern[bytes] | None = None  # in the bytes of a complete stream, besides a finish reason
-    odd_ids = True  # whether it takes ids of calls from another provider, whatever they contain
-    wants_thoughts = False  # whether an answer that continues after calls needs them, or must stop thinking
+    any_ids = True  # whether it takes ids of calls from another provider, whatever they contain
+    wants_thoughts = False  # whether it refuses calls of a thinking model that come without its thoughts
     signs: Mapping[str, re.Pattern[str]] = {}  # of fields of a call, in errors that refuse them
     _make: Callable[[str], Model[Any]]
 
@@ -81,22 +81,20 @@ class ProviderDialect(ABC):
         """Return the fields of a call that this model refused so far."""
         return frozenset(self._refused[name])
 
-    def learn(self, model: Model[Any], refusal: str, asked: ModelRequest) -> frozenset[str]:
-        """Return what the next call leaves out because ``model``'s call was refused for it.
-
-        Other calls of the model may have been refused more since then.
+    def learn(self, model: Model[Any], refusal: str, request: ModelRequest) -> frozenset[str]:
+        """Return what the next call leaves out because ``model``'s call was refused for it. Other calls of
+        the model may meanwhile have been refused for more.
         """
         before = _left_out(model)
         refused = {
             field for field, sign in self.signs.items() if sign.search(refusal) and field not in before
         }
-        if asked.tools and _NO_TOOLS.search(refusal):
+        if request.tools and _NO_TOOLS.search(refusal):
             refused.add("tools")
-        # A person whose image this model cannot take is told why; a tool's image is left out.
-        is_own = _BAD_IMAGE.search(refusal) and any(
-            message.images for message in asked.messages if message.role == "user"
-        )
-        if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal) and not is_own:
+        # A bad image of a person's is reported to them; a tool's image is left out.
+        with_images = [message for message in request.messages if message.images]
+        is_persons = _BAD_IMAGE.search(refusal) and any(message.role == "user" for message in with_images)
+        if with_images and _NO_IMAGES.search(refusal) and not is_persons:
             refused.add("images")
         self._refused[model.model_name] |= refused
         return frozenset(refused)
@@ -156,25 +154,25 @@ class OpenAIDialect(ProviderDialect):
         settings, refused = _limited(request.max_tokens), _left_out(model)
         # Reasoning models refuse a temperature; pydantic-ai would drop it with a warning each time.
         profile: Any = model.profile
-        can_rest = profile.get("openai_supports_reasoning_effort_none", False)
-        reasons = profile.get("openai_supports_reasoning", False)
-        thinks = profile.get("thinking_always_enabled", False) or profile.get(
+        can_skip_thinking = profile.get("openai_supports_reasoning_effort_none", False)
+        is_reasoning = profile.get("openai_supports_reasoning", False)
+        thinks_by_default = profile.get("thinking_always_enabled", False) or profile.get(
             "thinking_enabled_by_default", False
         )
-        asks = bool(request.thinking) and not thinks
+        asks_to_think = bool(request.thinking) and not thinks_by_default
         if request.thinking is not None and "thinking" not in refused:
             if profile.get("supports_thinking", False):
-                if asks or not request.thinking:
+                if asks_to_think or not request.thinking:
                     settings["thinking"] = request.thinking
             elif not self._is_openai:
-                settings["extra_body"] = self._thinks(is_wanted=request.thinking)
-        rests = not thinks or request.thinking is False
-        takes_temperature = not reasons or (can_rest and rests and not asks)
+                settings["extra_body"] = self._thinking_fields(is_wanted=request.thinking)
+        skips_thinking = not thinks_by_default or request.thinking is False
+        takes_temperature = not is_reasoning or (can_skip_thinking and skips_thinking and not asks_to_think)
         if request.temperature is not None and takes_temperature and "temperature" not in refused:
             settings["temperature"] = request.temperature
         return settings
 
-    def _thinks(self, *, is_wanted: bool) -> dict[str, object]:
+    def _thinking_fields(self, *, is_wanted: bool) -> dict[str, object]:
         """Return the fields for servers of other people's models: Ollama takes OpenAI's own field; llama.cpp,
         vLLM and SGLang use the model's template.
         """
@@ -186,7 +184,7 @@ class OpenAIDialect(ProviderDialect):
 class AnthropicDialect(ProviderDialect):
     """The Messages API. Its streams end with a reason, in a ``message_delta``."""
 
-    odd_ids = False
+    any_ids = False
     wants_thoughts = True
 
     def __init__(
@@ -210,7 +208,7 @@ class AnthropicDialect(ProviderDialect):
         self._settings = AnthropicModelSettings
         self._most: dict[str, int] = {}  # the most tokens of an answer, by the name of a model, if it said so
 
-    def learn(self, model: Model[Any], refusal: str, asked: ModelRequest) -> frozenset[str]:
+    def learn(self, model: Model[Any], refusal: str, request: ModelRequest) -> frozenset[str]:
         name = model.model_name
         if (most := _TOO_MANY_TOKENS.search(refusal)) and self._most.get(name) != int(most[1]):
             self._most[name] = int(most[1])
@@ -218,7 +216,7 @@ class AnthropicDialect(ProviderDialect):
         if "temperature" in refusal and "temperature" not in self._refused[name]:
             self._refused[name].add("temperature")
             return frozenset({"temperature"})
-        return super().learn(model, refusal, asked)
+        return super().learn(model, refusal, request)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         # Without our limit pydantic-ai sends the model's own: the API requires one.
@@ -233,7 +231,7 @@ class AnthropicDialect(ProviderDialect):
                 settings["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
                 if request.max_tokens:
                     settings["max_tokens"] = request.max_tokens + budget
-        elif request.thinking is False and _may_rest(profile):
+        elif request.thinking is False and _can_stop_thinking(profile):
             settings["anthropic_thinking"] = {"type": "disabled"}
         takes_temperature = not profile.get("anthropic_disallows_sampling_settings", False)
         # Thinking requires a temperature of its own.
@@ -282,8 +280,8 @@ def _left_out(model: Model[Any]) -> Set[str]:
     return getattr(model, "refused", frozenset())
 
 
-def _may_rest(profile: Any) -> bool:
-    """Return whether a Claude thinks unless it is told not to, and can be told that."""
+def _can_stop_thinking(profile: Any) -> bool:
+    """Return whether a Claude thinks by default, and can be asked not to."""
     by_default = profile.get("thinking_enabled_by_default", False)
     return bool(by_default and not profile.get("thinking_always_enabled", False))
 

@@ -83,8 +83,8 @@ class AgentSession:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One turn's call. ``speaker``, ``task``, ``round`` and ``max_rounds`` have as plain data what
-    ``messages`` say in words; real models need only the messages, the demo model reads the rest.
+    """One turn's call. ``speaker``, ``task``, ``round`` and ``max_rounds`` repeat what ``messages`` say in
+    words: real models need only the messages, the demo model reads these.
 
     ``continues`` are the words of the last message, an assistant's, if the answer is to continue them.
     ``member`` is needed by agents that keep a conversation of their own. ``agents`` are those of a room, in
@@ -110,7 +110,7 @@ class ModelRequest:
 
     def without_images(self) -> ModelRequest:
         """Return the same call for a model that does not see."""
-        return replace(self, messages=tuple(replace(one, images=()) for one in self.messages))
+        return replace(self, messages=tuple(replace(message, images=()) for message in self.messages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +211,9 @@ Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | StepPiece | CutPiece
 
 
 async def context_of(model: Model, request: ModelRequest) -> int:
-    """Return the size of a model's context if it says so, 0 otherwise. Raises ``ModelError``."""
-    asks = getattr(model, "context_tokens", None)
-    return await asks(request) if asks is not None else 0
+    """Return the size of a model's context in tokens if it says so, else 0. Raises ``ModelError``."""
+    context_tokens = getattr(model, "context_tokens", None)
+    return await context_tokens(request) if context_tokens is not None else 0
 
 
 async def close(pieces: AsyncIterator[Piece]) -> None:

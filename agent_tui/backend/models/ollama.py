@@ -1,9 +1,9 @@
-"""Ollama's own API under the face of chat completions, for what its ``/v1`` cannot be asked.
+"""Ollama's own API behind the form of chat completions, for what its ``/v1`` cannot do.
 
-Its ``/v1/chat/completions`` takes no ``num_ctx`` and leaves out the beginning of a prompt that is too long,
-without a word; ``POST /api/chat`` takes ``options.num_ctx`` and ``truncate: false``. Only where the config
-file sets ``num_ctx`` this transport sends what the SDK asks to ``/api/chat``, and gives back the stream that
-the SDK reads.
+Its ``/v1/chat/completions`` takes no ``num_ctx`` and silently leaves out the beginning of a prompt that is
+too long; ``POST /api/chat`` takes ``options.num_ctx`` and ``truncate: false``. Only where the config file
+sets ``num_ctx``, this transport sends the SDK's request to ``/api/chat``, and returns the stream that the SDK
+reads.
 
 Sources: Ollama's ``api/types.go`` (ChatRequest, ChatResponse, Message, ToolCall), read of 0.17.
 """
@@ -23,25 +23,25 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 class OllamaTransport(httpx2.AsyncBaseTransport):
     """Sends chat completions to ``/api/chat`` with ``num_ctx``; everything else passes unchanged."""
 
-    def __init__(self, through: httpx2.AsyncBaseTransport, num_ctx: int) -> None:
-        self._through = through
+    def __init__(self, inner: httpx2.AsyncBaseTransport, num_ctx: int) -> None:
+        self._inner = inner
         self._num_ctx = num_ctx
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the response to ``request``; raises what the underlying transport raises."""
         if not request.url.path.endswith(CHAT):
-            return await self._through.handle_async_request(request)
+            return await self._inner.handle_async_request(request)
         body = json.loads(await request.aread())
         path = request.url.path.removesuffix(CHAT) + "/api/chat"
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
-        asked = httpx2.Request(
+        native_request = httpx2.Request(
             request.method,
             request.url.copy_with(path=path),
             headers=headers,
             json=_native(body, self._num_ctx),
             extensions=request.extensions,
         )
-        answer = await self._through.handle_async_request(asked)
+        answer = await self._inner.handle_async_request(native_request)
         if answer.status_code != httpx2.codes.OK:
             return answer
         return httpx2.Response(
@@ -53,7 +53,7 @@ class OllamaTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the underlying transport."""
-        await self._through.aclose()
+        await self._inner.aclose()
 
 
 def _native(body: Mapping[str, Any], num_ctx: int) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _native(body: Mapping[str, Any], num_ctx: int) -> dict[str, Any]:
     most = body.get("max_tokens") or body.get("max_completion_tokens")
     options = {"num_ctx": num_ctx, "num_predict": most, "temperature": body.get("temperature")}
     effort = body.get("reasoning_effort")
-    asked = {
+    fields = {
         "model": body["model"],
         "messages": [_message(message) for message in body["messages"]],
         "tools": body.get("tools"),
@@ -69,26 +69,26 @@ def _native(body: Mapping[str, Any], num_ctx: int) -> dict[str, Any]:
         "options": {name: value for name, value in options.items() if value is not None},
         "stream": True,
         "truncate": False,
-        "shift": False,  # nor drop the beginning during the answer
+        "shift": False,  # do not drop the beginning during the answer, either
     }
-    return {name: value for name, value in asked.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     content = message.get("content") or ""
     images = []
     if isinstance(content, list):
-        # An image is "data:image/png;base64,…" here, and only the part after the comma there.
+        # Chat completions have "data:image/png;base64,…" for an image, Ollama the part after the comma.
         urls = [part["image_url"]["url"] for part in content if part.get("type") == "image_url"]
         images = [url.partition(",")[2] for url in urls]
         content = "".join(part.get("text", "") for part in content)
-    told: dict[str, Any] = {"role": message["role"], "content": content}
+    native: dict[str, Any] = {"role": message["role"], "content": content}
     if images:
-        told["images"] = images
+        native["images"] = images
     if message["role"] == "tool":
-        told["tool_call_id"] = message.get("tool_call_id", "")
+        native["tool_call_id"] = message.get("tool_call_id", "")
     if calls := message.get("tool_calls"):
-        told["tool_calls"] = [
+        native["tool_calls"] = [
             {
                 "id": call["id"],
                 "function": {
@@ -98,7 +98,7 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
             }
             for call in calls
         ]
-    return told
+    return native
 
 
 def _arguments(text: str) -> dict[str, Any]:
@@ -138,19 +138,19 @@ class _Chunks(httpx2.AsyncByteStream):
 
     def _events(self, line: bytes | bytearray) -> bytes:
         """Return the events for one line; invalid JSON breaks the answer, as in the SDK."""
-        told = json.loads(line.decode("utf-8", "replace"))
-        if "error" in told:
-            return _event({"error": {"message": str(told["error"])}})
-        message = told.get("message") or {}
+        answer = json.loads(line.decode("utf-8", "replace"))
+        if "error" in answer:
+            return _event({"error": {"message": str(answer["error"])}})
+        message = answer.get("message") or {}
         delta: dict[str, Any] = {"content": message.get("content", "")}
         if thought := message.get("thinking"):
             delta["reasoning_content"] = thought
         if calls := [self._call(call) for call in message.get("tool_calls") or ()]:
             delta["tool_calls"] = calls
-        if not told.get("done"):
+        if not answer.get("done"):
             return self._chunk(delta)
-        reason = told.get("done_reason") or "stop"
-        prompt, completion = told.get("prompt_eval_count", 0), told.get("eval_count", 0)
+        reason = answer.get("done_reason") or "stop"
+        prompt, completion = answer.get("prompt_eval_count", 0), answer.get("eval_count", 0)
         usage = {
             "prompt_tokens": prompt,
             "completion_tokens": completion,

@@ -2,14 +2,16 @@
 
 Imported by ``dialects`` when the first such provider is used: the SDK costs hundreds of ms.
 
-pydantic-ai tells nothing of a call before its name has come: one whose name never comes is lost without a
-word, and while one waits, the next part of the answer cannot end (its index is one too many). So a call that
-begins without a name gets an empty one; what comes later is added to it. It also adds up what chunks say of
-usage (xAI's and others' say it in every one, and mean the whole so far), passes over a choice without a
-``delta``, its reason to finish and its whole ``message`` among it, and over thoughts in a list of contents,
-which are Mistral's. And it takes ``<think>`` for a tag only where that is a chunk of its own, but then
-anywhere: local servers without a parser for thoughts (llama.cpp, LM Studio, vLLM) send it in any pieces, and
-an answer may be about the tag.
+What pydantic-ai does otherwise:
+
+- It yields nothing of a call before its name has come: one whose name never comes is silently lost, and
+  while one waits, the next part of the answer cannot end (its index is one too many). So a call that begins
+  without a name gets an empty one here; what comes later is added to it.
+- It adds up the usage in all chunks; xAI and others send the total so far in each.
+- It passes over a choice without a ``delta``, even if it has a reason to finish or a whole ``message``, and
+  over thoughts in a list of contents, which are Mistral's.
+- It takes ``<think>`` for a tag only if that is a chunk of its own, but then anywhere. Local servers without
+  a parser for thoughts (llama.cpp, LM Studio, vLLM) send it in any pieces, and an answer may be about it.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ NO_TAGS = ("", "")  # pydantic-ai then looks for none
 
 
 class ThoughtTags:
-    """Tells thoughts in tags at the beginning of an answer from its words. White space around the tags is
-    left out. Where only the end of the thoughts has a tag all are words: they were shown before it came.
+    """Separates thoughts in tags at the beginning of an answer from its words, without the white space around
+    the tags. Without an opening tag everything is words: they were shown before a closing one came.
     """
 
     def __init__(self) -> None:
@@ -66,7 +68,7 @@ class ThoughtTags:
         return thought, text
 
     def rest(self) -> tuple[str, str]:
-        """Return (thoughts, words) that were held back: nothing more is said, or something else."""
+        """Return (thoughts, words) that were held back: the text has ended, or something else follows."""
         held, self.held = self.held, ""
         if self._at == "thoughts":
             return held, ""
@@ -83,7 +85,7 @@ class ThoughtTags:
         return text[: len(text) - part], ""
 
 
-class _Streamed(OpenAIStreamedResponse):
+class _ChatStream(OpenAIStreamedResponse):
     async def _validate_response(self) -> AsyncIterator[ChatCompletionChunk]:
         self._model_profile = OpenAIModelProfile(**{**self._model_profile, "thinking_tags": NO_TAGS})
         tags, last, failure = ThoughtTags(), None, None
@@ -93,13 +95,13 @@ class _Streamed(OpenAIStreamedResponse):
                     choice.delta = choice.delta or self._whole(choice)
                 if chunk.choices:
                     last = chunk
-                    _tell_apart(chunk.choices[0], tags)
+                    _separate_thoughts(chunk.choices[0], tags)
                 yield chunk
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises, what came before it was said
             failure = error
         if last is not None and tags.held:
             choice = Choice(index=0, delta=ChoiceDelta())
-            _tell_apart(choice, tags, is_over=True)
+            _separate_thoughts(choice, tags, is_over=True)
             yield last.model_copy(update={"choices": [choice], "usage": None})
         if failure is not None:
             raise failure
@@ -107,8 +109,10 @@ class _Streamed(OpenAIStreamedResponse):
     def _whole(self, choice: Choice) -> ChoiceDelta:
         """Return the whole ``message`` of a choice; empty if it has none, or if its words came in pieces."""
         message = (choice.model_extra or {}).get("message")
-        said = (TextPart, ToolCallPart)
-        if not isinstance(message, dict) or any(isinstance(p, said) for p in self._parts_manager.get_parts()):
+        spoken_parts = (TextPart, ToolCallPart)
+        if not isinstance(message, dict) or any(
+            isinstance(p, spoken_parts) for p in self._parts_manager.get_parts()
+        ):
             return ChoiceDelta()
         delta = ChoiceDelta.construct(**message)
         for number, call in enumerate(delta.tool_calls or ()):
@@ -132,7 +136,7 @@ class _Streamed(OpenAIStreamedResponse):
             function = call.function or ChoiceDeltaToolCallFunction()
             if function.name is None and self._begins(call):
                 call.function = function.model_copy(update={"name": ""})
-            yield from super()._map_tool_call_delta(_only(choice, call))
+            yield from super()._map_tool_call_delta(_with_call_only(choice, call))
 
     def _begins(self, call: ChoiceDeltaToolCall) -> bool:
         if call.index is not None:
@@ -153,7 +157,7 @@ class ChatModel(OpenAIChatModel):
 
     @property
     def _streamed_response_cls(self) -> type[OpenAIStreamedResponse]:
-        return _Streamed
+        return _ChatStream
 
     def _get_stream_options(self, model_settings: Any) -> Any:
         return Omit() if "stream_options" in self.refused else super()._get_stream_options(model_settings)
@@ -170,7 +174,7 @@ def _thought(part: Any) -> str:
             return ""
 
 
-def _tell_apart(choice: Choice, tags: ThoughtTags, *, is_over: bool = False) -> None:
+def _separate_thoughts(choice: Choice, tags: ThoughtTags, *, is_over: bool = False) -> None:
     """Put thoughts in tags into the form of Mistral's: a list of contents."""
     delta: Any = choice.delta
     if not isinstance(delta.content, str | None):
@@ -184,5 +188,5 @@ def _tell_apart(choice: Choice, tags: ThoughtTags, *, is_over: bool = False) -> 
         delta.content = [{"type": "thinking", "thinking": [{"text": thought}]}, words]
 
 
-def _only(choice: Choice, call: ChoiceDeltaToolCall) -> Choice:
+def _with_call_only(choice: Choice, call: ChoiceDeltaToolCall) -> Choice:
     return choice.model_copy(update={"delta": choice.delta.model_copy(update={"tool_calls": [call]})})

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 UNLIMITED_TOKENS = 100_000_000  # of an unknown context: anything longer is trimmed
 PRICE_TOKENS = 1_000_000  # prices are for this many
-FEW = 1_000  # a small part of the tokens that prices are for
+FEW = 1_000  # how many times fewer tokens are priced here
 _LISTED_KINDS = ("openai", "anthropic", "google")  # kinds in the table of prices
 NEAR_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")  # of names in a private network
 
@@ -42,8 +42,7 @@ class Terms:
 def costs_money(terms: Terms) -> bool:
     """Return whether calls may cost: by the prices of the config file, else by the provider's address.
 
-    One on this machine or in its network does not; nor does one that is not configured, which cannot be
-    asked.
+    A provider on this machine or in its network is free, and so is one that is not configured.
     """
     if terms.input_price is not None or terms.output_price is not None:
         return bool(terms.input_price or terms.output_price)
@@ -83,10 +82,7 @@ def listed_context(kind: str, base_url: str, model: str) -> int:
 
 
 async def context_of(terms: Terms, model: str) -> int:
-    """Return the size of that model's context, 0 if unknown.
-
-    The first time the table of prices is read, in a thread.
-    """
+    """Return the size of that model's context, 0 if unknown. The table is read in a thread if needed."""
     if terms.context_tokens < UNLIMITED_TOKENS:
         return terms.context_tokens
     if terms.kind not in _LISTED_KINDS:
@@ -106,9 +102,9 @@ def offer_of(terms: Terms, model: str) -> dict[str, float]:
     if prices == (None, None) and is_listed:
         cost = _price_of(terms.kind, terms.base_url, model)
         few = PRICE_TOKENS // FEW  # a call with many tokens may have another price
-        prices = tuple(None if of is None else of * FEW for of in (cost(few, 0), cost(0, few)))  # type: ignore[assignment]
-    known = {"context_tokens": context or None, "input_price": prices[0], "output_price": prices[1]}
-    return {name: value for name, value in known.items() if value is not None}
+        prices = tuple(None if price is None else price * FEW for price in (cost(few, 0), cost(0, few)))  # type: ignore[assignment]
+    offer = {"context_tokens": context or None, "input_price": prices[0], "output_price": prices[1]}
+    return {name: value for name, value in offer.items() if value is not None}
 
 
 def unknown_cost(_prompt_tokens: int, _completion_tokens: int) -> None:

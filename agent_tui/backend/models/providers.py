@@ -42,7 +42,7 @@ class Models:
         return next(iter(self._usable_config()), DEMO)
 
     def default_model(self, provider_id: str) -> str:
-        """Return the provider's model, else ``gpt-4`` or, for other kinds than openai, "" (then agents name
+        """Return the provider's model, else ``gpt-4`` for the kind openai and "" for others (then agents name
         theirs); "demo" for ``DEMO``, NAME for ``backend:NAME``. Never raises.
         """
         if provider_id == DEMO:
@@ -67,10 +67,10 @@ class Models:
         provider = _provider_named(provider_id, self._usable_config())
         name = model or self.default_model(provider_id)
         if not name:
-            wanted = f"choose one for the chat or the agent, or set providers.{provider_id}.model"
-            raise ModelError(f"no model is chosen for {provider_id}", wanted)
-        opened = self._at(endpoint_of(provider))
-        return opened.model(name), provider.max_tokens or 0
+            detail = f"choose one for the chat or the agent, or set providers.{provider_id}.model"
+            raise ModelError(f"no model is chosen for {provider_id}", detail)
+        connection = self._at(endpoint_of(provider))
+        return connection.model(name), provider.max_tokens or 0
 
     def check(self, provider_id: str) -> None:
         """Raise ``ModelError`` for a provider that is not in the config file, and while that is broken."""
@@ -85,22 +85,22 @@ class Models:
         """
         if (backend := self._file.read().backends.get(backend_named(provider_id))) is not None:
             return agent_terms(backend)
-        found = self._configured.get(provider_id)
-        if found is None:
+        config = self._configured.get(provider_id)
+        if config is None:
             return Terms()
         name = model or self.default_model(provider_id)
         try:
-            provider = self._at(endpoint_of(found))
+            provider = self._at(endpoint_of(config))
             known, refuses = provider.contexts.get(name, 0), provider.refuses(name)
         except ModelError:  # a key is missing: the call will say so
             known, refuses = 0, frozenset()
         return Terms(
-            found.context_tokens or known or UNLIMITED_TOKENS,
-            found.kind,
-            found.base_url,
-            found.input_price,
-            found.output_price,
-            silence_seconds(found),
+            config.context_tokens or known or UNLIMITED_TOKENS,
+            config.kind,
+            config.base_url,
+            config.input_price,
+            config.output_price,
+            silence_seconds(config),
             refuses=refuses,
         )
 
@@ -117,7 +117,8 @@ class Models:
         file is broken.
         """
         self._usable_config()
-        return tuple(one for one in self._file.read().backends.values() if one.kind in AGENT_KINDS)
+        backends = self._file.read().backends.values()
+        return tuple(backend for backend in backends if backend.kind in AGENT_KINDS)
 
     async def aclose(self) -> None:
         """Close every provider's HTTP client, and the connections of agents."""
@@ -144,8 +145,8 @@ class Models:
         return agents[name]
 
     def _at(self, endpoint: ProviderAddress) -> RemoteProvider:
-        """Return the endpoint's one client; a changed configuration gets one of its own, and current turns
-        keep theirs until ``aclose``.
+        """Return the endpoint's one client. A changed configuration gets a new one; current turns keep theirs
+        until ``aclose``.
         """
         opened = self._opened.get(endpoint)
         if opened is None:

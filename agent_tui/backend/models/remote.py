@@ -19,6 +19,7 @@ from agent_tui.model.errors import ModelError
 
 if TYPE_CHECKING:
     from agent_tui.backend.models.remote_calls import ProviderConnection
+
 WRONG_KEY = (401, 403)
 
 
@@ -30,7 +31,7 @@ class RemoteProvider:
         self._endpoint = endpoint
         self._connection: ProviderConnection | None = None
         self._opening = asyncio.Lock()
-        self._left: list[ProviderConnection] = []
+        self._replaced: list[ProviderConnection] = []
         self._closed = False
 
     def model(self, name: str) -> RemoteModel:
@@ -53,12 +54,10 @@ class RemoteProvider:
         return frozenset() if self._connection is None else self._connection.refuses(name)
 
     async def forget_key(self) -> None:
-        """Have the next call ask the keyring again: its key was refused, and a person will change it
-        there.
-        """
+        """Have the next call read the keyring again, where a person may change the key that was refused."""
         async with self._opening:
             if self._endpoint.in_keyring and self._connection is not None:
-                self._left.append(self._connection)  # other turns may still be using it
+                self._replaced.append(self._connection)  # other turns may still be using it
                 self._connection = None
 
     async def aclose(self) -> None:
@@ -66,10 +65,10 @@ class RemoteProvider:
         async with self._opening:
             self._closed = True
             connection, self._connection = self._connection, None
-            left, self._left = self._left, []
-        for one in (*left, connection):
-            if one is not None:
-                await one.aclose()
+            replaced, self._replaced = self._replaced, []
+        for open_connection in (*replaced, connection):
+            if open_connection is not None:
+                await open_connection.aclose()
 
 
 async def list_models(endpoint: ProviderAddress) -> tuple[str, ...]:
@@ -86,15 +85,15 @@ async def list_models(endpoint: ProviderAddress) -> tuple[str, ...]:
 
 def _connect(endpoint: ProviderAddress, contexts: dict[str, int]) -> ProviderConnection:
     keyed = with_key(endpoint)
-    known = len(sys.modules)
-    gc.disable()  # what is imported stays: looking for cycles in it would take an eighth of the time
+    modules_before = len(sys.modules)
+    gc.disable()  # imported modules stay: looking for garbage in them would take an eighth of the time
     try:
         # Not imported at the top: architecture.md §3, contract 7, and rooms that need no provider.
         from agent_tui.backend.models.remote_calls import connect
 
         return connect(keyed, contexts)
     finally:
-        if len(sys.modules) > known:
+        if len(sys.modules) > modules_before:
             gc.freeze()
         gc.enable()
 

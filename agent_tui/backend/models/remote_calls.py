@@ -2,10 +2,10 @@
 
 Imported only by ``remote``, in a thread: the imports below cost more than a second.
 
-What pydantic-ai 2.68 and the SDKs do and we need to know: retries are the SDK's and off here (the room's
-runner retries, visibly); a stream that simply ends counts as complete unless somebody looks for its end,
-which is a reason to finish or, with OpenAI's, ``[DONE]`` – servers are known to leave out either, so one
-of them is enough; nothing limits the size of an answer.
+What to know of pydantic-ai 2.68 and the SDKs: their retries are off here (the room's runner retries,
+visibly); a stream that simply ends counts as complete unless somebody looks for its end, which is a reason to
+finish or, with OpenAI's, ``[DONE]`` – servers are known to leave out either, so one of them is enough;
+nothing limits the size of an answer.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ VLLM_PREFILL = {"continue_final_message": True, "add_generation_prompt": False}
 _NO_PREFILL = re.compile(
     "prefill|end with a user message|final `assistant` message|continue_final_message|add_generation_prompt"
 )
-CAME_BYTES = 16_000  # of an answer that is not a stream, for the error
+BEGINNING_BYTES = 16_000  # of an answer that is not a stream, for the error
 END_BYTES = 32  # more than the end of a stream
 MAX_CONNECTIONS = 1000  # every agent of a parallel round needs one
 # Its INFO lines contain whole URLs, which may contain a secret.
@@ -90,14 +90,14 @@ class _Watch:
 
     end: re.Pattern[bytes] | None
     done: bool = False
-    told: bool = False  # some of the answer was passed on
-    came: bytes = b""  # the beginning of the body
+    has_begun: bool = False  # some of the answer was passed on
+    beginning: bytes = b""  # the beginning of the body
     response: httpx2.Response | None = None
     _tail: bytes = b"\n"
 
     def see(self, piece: bytes) -> None:
         """Read the next bytes."""
-        self.came += piece[: CAME_BYTES - len(self.came)]
+        self.beginning += piece[: BEGINNING_BYTES - len(self.beginning)]
         if self.end is not None:
             self._tail = self._tail[-END_BYTES:] + piece
             self.done = self.done or self.end.search(self._tail) is not None
@@ -106,17 +106,17 @@ class _Watch:
     def page(self) -> bytes:
         """The beginning of an answer that is not a stream."""
         kind = "" if self.response is None else self.response.headers.get("content-type", "")
-        return b"" if "event-stream" in kind else self.came
+        return b"" if "event-stream" in kind else self.beginning
 
 
 @dataclass(slots=True)
-class _Again:
+class _Repeat:
     """Why a call is repeated."""
 
     shorter: int = 0  # how many times
     without: frozenset[str] = frozenset()  # what its server does not seem to take
-    is_told: bool = False  # the answer has begun
-    repeats: bool = False  # the call that ended is made once more
+    has_begun: bool = False  # the answer has begun
+    is_due: bool = False  # the call that ended is made once more
     is_loading: bool = False
 
 
@@ -149,8 +149,8 @@ class ProviderConnection:
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=20)
         verify, native = tls_context(None, os.environ), None
         if endpoint.num_ctx:
-            through = httpx2.AsyncHTTPTransport(verify=verify, limits=limits)
-            native = OllamaTransport(through, endpoint.num_ctx)
+            inner = httpx2.AsyncHTTPTransport(verify=verify, limits=limits)
+            native = OllamaTransport(inner, endpoint.num_ctx)
         self._http = httpx2.AsyncClient(
             auth=httpx2.BasicAuth(*login) if login else None,
             timeout=timeout,
@@ -164,7 +164,7 @@ class ProviderConnection:
         root = api_root(endpoint.kind, url)
         self._dialect = dialect(endpoint, root, self._http, timeout)
         self._contexts = Contexts(endpoint, root, self._http, contexts)
-        self._kept = ProviderThoughts()
+        self._thoughts = ProviderThoughts()
         self._asked_why: set[str] = set()  # models whose stream ended before its first word
         self._server: str | None = None  # its own name, once it was asked
         self._without_prefill: set[str] = set()  # models
@@ -191,50 +191,50 @@ class ProviderConnection:
         """Yield the answer of model ``name``; raises ``ModelError``.
 
         A call that is refused for something in it, or for its length, is repeated without that, or shorter:
-        nothing happened yet. A server that refuses to continue its own words is asked to in words.
+        nothing was answered yet. A server that refuses to continue its own words is asked to in words.
         """
-        if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._kept):
+        if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._thoughts):
             request = replace(request, thinking=False)
         _watch.set(None)
         is_short = prompt_tokens(request) < SHORT_TOKENS
-        async with aclosing(self._contexts.prepare(name, is_short=is_short)) as notes:
-            async for note in notes:
+        async with aclosing(self._contexts.prepare(name, is_short=is_short)) as preparation:
+            async for note in preparation:
                 yield note
         prefills = bool(request.continues) and await self._prefills(name)
-        told_of: set[NotePiece] = set()
-        again = _Again()
+        yielded: set[NotePiece] = set()
+        repeat = _Repeat()
         while True:
-            again.repeats = False
-            asked, new = self._fit_request(name, request)
-            if again.is_loading:
-                new.append(LOADING)
-            for note in new:
-                if note not in told_of:
+            repeat.is_due = False
+            fitted_request, notes = self._fit_request(name, request)
+            if repeat.is_loading:
+                notes.append(LOADING)
+            for note in notes:
+                if note not in yielded:
                     yield note
-            told_of.update(new)
+            yielded.update(notes)
             model, watch = self._dialect.model(name), _Watch(self._dialect.end)
-            # Claude takes no beginning of an answer if it is to think before that.
-            is_open = not (prefills and self._dialect.wants_thoughts)
-            sent = asked if is_open else replace(asked, thinking=None)
+            # Claude refuses the beginning of its answer if it is to think first.
+            may_think = not (prefills and self._dialect.wants_thoughts)
+            sent_request = fitted_request if may_think else replace(fitted_request, thinking=None)
             _watch.set(watch)
             try:
-                async with aclosing(self._pieces(model, name, sent, watch, prefills)) as pieces:
+                async with aclosing(self._pieces(model, name, sent_request, watch, prefills)) as pieces:
                     async for piece in pieces:
-                        watch.told = again.is_told = True
+                        watch.has_begun = repeat.has_begun = True
                         yield piece
                 return
             except self._failures as error:
                 if _is_refusal(error, watch) and prefills and _NO_PREFILL.search(str(error)):
                     self._without_prefill.add(name)
-                    prefills, again.repeats = False, True
+                    prefills, repeat.is_due = False, True
                     continue
-                again.repeats = await self._may_ask_again(again, model, request, asked, error, watch)
-                if not again.repeats:
+                repeat.is_due = await self._can_repeat(repeat, model, request, fitted_request, error, watch)
+                if not repeat.is_due:
                     # Not chained: the SDK's errors quote the server, which may have echoed a key.
                     raise await self._failure(name, error, watch) from None
             finally:
-                if not (again.is_told or again.repeats):  # what was learned did not help
-                    self._dialect.forget(name, again.without)
+                if not (repeat.has_begun or repeat.is_due):  # what was learned did not help
+                    self._dialect.forget(name, repeat.without)
                 if watch.response is not None:  # not every SDK closes the response of a cancelled call
                     await watch.response.aclose()
 
@@ -243,16 +243,16 @@ class ProviderConnection:
             return error
         _watch.set(None)  # what is requested now does not belong to the answer
         known = await self.listing.hint() if isinstance(error, ModelNotFoundError) else ()
-        return self._sent_on(watch) or self._teller.error(
-            name, error, known, watch.page, has_begun=watch.told
+        return self._redirect_error(watch) or self._teller.error(
+            name, error, known, watch.page, has_begun=watch.has_begun
         )
 
-    async def _may_ask_again(
+    async def _can_repeat(
         self,
-        again: _Again,
+        repeat: _Repeat,
         model: Model[Any],
         request: ModelRequest,
-        asked: ModelRequest,
+        sent: ModelRequest,
         error: Exception,
         watch: _Watch,
     ) -> bool:
@@ -261,43 +261,43 @@ class ProviderConnection:
         """
         name = model.model_name
         if _is_loading(error):
-            again.is_loading = True
+            repeat.is_loading = True
             await asyncio.sleep(LOADING_SECONDS)  # the caller decides how long to wait for the answer
             return True
-        why = error if _is_refusal(error, watch) else await self._why_empty(model, asked, watch)
-        if is_too_long(why) and again.shorter < MAX_SHORTER:
-            again.shorter += 1
-            self._contexts.learn(name, prompt_tokens(asked), str(why))
-            if self._fit_request(name, request)[0] != asked:  # something can be left out
+        why = error if _is_refusal(error, watch) else await self._why_empty(model, sent, watch)
+        if is_too_long(why) and repeat.shorter < MAX_SHORTER:
+            repeat.shorter += 1
+            self._contexts.learn(name, prompt_tokens(sent), str(why))
+            if self._fit_request(name, request)[0] != sent:  # something can be left out
                 return True
         if why is not error:
             return False
-        learned = self._dialect.learn(model, own_words(error, name), asked)
-        again.without |= learned
+        learned = self._dialect.learn(model, own_words(error, name), sent)
+        repeat.without |= learned
         return bool(learned)
 
-    async def _why_empty(self, model: Model[Any], asked: ModelRequest, watch: _Watch) -> Exception | None:
-        """Return why a stream ended before its first word, asked once for each model, without a stream.
+    async def _why_empty(self, model: Model[Any], sent: ModelRequest, watch: _Watch) -> Exception | None:
+        """Return why a stream ended before its first word. A model is asked once, without a stream.
 
-        llama-cpp-python's server ends it so if a prompt is too long, and LiteLLM makes a whole answer of
-        that; both name the limit only without a stream.
+        llama-cpp-python's server ends a stream so if a prompt is too long, and LiteLLM takes that for a
+        complete answer; both name the limit only without a stream.
         """
         name = model.model_name
-        is_empty = watch.response is not None and watch.response.status_code == 200 and not watch.told
+        is_empty = watch.response is not None and watch.response.status_code == 200 and not watch.has_begun
         is_news = name not in self._asked_why and not self._contexts.is_known(name)
-        if not (is_empty and is_news) or prompt_tokens(asked) < LEAST_CONTEXT_TOKENS:
+        if not (is_empty and is_news) or prompt_tokens(sent) < LEAST_CONTEXT_TOKENS:
             return None
         self._asked_why.add(name)
         _watch.set(None)
-        settings = ModelSettings(**{**self._dialect.settings(model, asked), "max_tokens": 1})
+        settings = ModelSettings(**{**self._dialect.settings(model, sent), "max_tokens": 1})
         try:
             await model_request(
                 model,
                 model_messages(
-                    asked.messages, self._kept, has_tools=bool(asked.tools), odd_ids=self._dialect.odd_ids
+                    sent.messages, self._thoughts, has_tools=bool(sent.tools), any_ids=self._dialect.any_ids
                 ),
                 model_settings=settings,
-                model_request_parameters=_tool_parameters(asked.tools),
+                model_request_parameters=_tool_parameters(sent.tools),
                 instrument=False,
             )
         except self._failures as error:
@@ -308,8 +308,8 @@ class ProviderConnection:
         """Return what the model does not take, as its server said or refused it so far: "tools", "images",
         fields of a call.
         """
-        said = {"tools": self._contexts.without_tools, "images": self._contexts.without_images}
-        return self._dialect.refused(name).union(what for what, names in said.items() if name in names)
+        declared = {"tools": self._contexts.without_tools, "images": self._contexts.without_images}
+        return self._dialect.refused(name).union(what for what, names in declared.items() if name in names)
 
     def _fit_request(self, name: str, request: ModelRequest) -> tuple[ModelRequest, list[NotePiece]]:
         """Return the messages for the model from ``request``: without what it refused, and as much as fits;
@@ -340,9 +340,9 @@ class ProviderConnection:
         pieces = Pieces(has_tools=bool(request.tools))
         messages = model_messages(
             request.messages,
-            self._kept,
+            self._thoughts,
             has_tools=bool(request.tools),
-            odd_ids=self._dialect.odd_ids,
+            any_ids=self._dialect.any_ids,
             continues=request.continues,
             is_prefilled=prefills,
         )
@@ -364,13 +364,13 @@ class ProviderConnection:
                         yield piece
                 # A model that has nothing to add to its answer has finished it.
                 last = self._last_pieces(name, response, watch, pieces.said or bool(request.continues))
-                self._kept.keep(request.messages, response.get())
+                self._thoughts.keep(request.messages, response.get())
                 for piece in last:
                     yield piece
         except UnexpectedModelBehavior as error:  # a stream without a single chunk
             if watch.done and not pieces.said:
                 raise self._teller.empty(name, out_of_tokens=False) from None
-            if not watch.came:
+            if not watch.beginning:
                 raise self._teller.broke_off(name) from None
             raise self._teller.error(name, error, came=watch.page) from None
 
@@ -382,14 +382,14 @@ class ProviderConnection:
             self._server = await self.listing.server()
         return self._endpoint.kind in PREFILLING or self._server in PREFILLING
 
-    def _sent_on(self, watch: _Watch) -> ModelError | None:
+    def _redirect_error(self, watch: _Watch) -> ModelError | None:
         response = watch.response
         if response is None or not response.has_redirect_location:
             return None
         return self._teller.elsewhere(response.status_code, response.headers["location"])
 
     def _last_pieces(self, name: str, response: StreamedResponse, watch: _Watch, said: bool) -> list[Piece]:
-        """Yield what is known only at the end; raises ``ModelError`` if that was not a good end."""
+        """Return what is known only at the end; raises ``ModelError`` if that was not a good end."""
         details = response.provider_details or {}
         if refusal := details.get("refusal"):
             return [TextPiece(encodable(str(refusal))), *_usage(response)]

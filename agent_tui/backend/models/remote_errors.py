@@ -139,9 +139,9 @@ class Teller:
             return self._make(failure.title, failure.detail)
         said = self._line(reason(_innermost(error)), MAX_TITLE_CHARACTERS)
         if proxy := self._proxy():
-            told = f"{_open(said)}. The proxy is the environment's, HTTPS_PROXY or the like"
+            detail = f"{_open(said)}. The proxy is the environment's, HTTPS_PROXY or the like"
             title = f"cannot connect to {{url}} through the proxy {proxy}"
-            return self._make(title, told, retryable=not said.startswith("407"))
+            return self._make(title, detail, retryable=not said.startswith("407"))
         detail = f"{_open(said)}. Is the server running, and is {self._address} right?"
         return self._make("cannot connect to {url}", detail, retryable=True)
 
@@ -156,15 +156,16 @@ class Teller:
         detail = f"status {status}: {words}" if words else f"status {status}"
         invalid_key = status == 400 and "API key" in words  # Gemini
         if status in (401, 403) or invalid_key:
-            told, status = self._refused_key(detail), 401
+            failure, status = self._refused_key(detail), 401
         elif status == 404:
             asked = f"{_open(detail)}. Is {self._address} right{self._ending()}?"
-            told = self._make("no list of models at {url}", asked)
+            failure = self._make("no list of models at {url}", asked)
         else:
-            told = self._of_status(status, detail)
-            told.retry_after = float(retry_after) if told.retryable and retry_after.isdecimal() else None
-        told.status = status
-        return told
+            failure = self._of_status(status, detail)
+            if failure.retryable and retry_after.isdecimal():
+                failure.retry_after = float(retry_after)
+        failure.status = status
+        return failure
 
     def filtered(self, model: str, reason: str) -> ModelError:
         """Return the error for an answer, or question, stopped by the provider's content filter; ``reason``
@@ -191,9 +192,10 @@ class Teller:
         return self._make("the model said nothing", f"{model} ended its answer at once", retryable=True)
 
     def _status(self, model: str, error: failed.ModelHTTPError, known: tuple[str, ...]) -> ModelError:
-        told = self._http_error(model, error, known)
-        told.status, told.retry_after = error.status_code, error.retry_after if told.retryable else None
-        return told
+        failure = self._http_error(model, error, known)
+        failure.status = error.status_code
+        failure.retry_after = error.retry_after if failure.retryable else None
+        return failure
 
     def _http_error(self, model: str, error: failed.ModelHTTPError, known: tuple[str, ...]) -> ModelError:
         said = self._reason_in(error.body)

@@ -25,22 +25,22 @@ IN_WORDS = "content"  # pydantic-ai's id of thoughts among the words, which are 
 GO_ON = "[Go on.]"  # for an agent that spoke last itself
 _ODD = re.compile("[^a-zA-Z0-9_-]")
 
-# What an answer was to: its question, and each call's name and arguments. No ids: some providers repeat
-# theirs, and ours are used for calls without one.
 _Content = str | Sequence[pai.UserContent]  # of a user's message
+# Identifies an answer: its question, and each call's name and arguments. No ids: some providers repeat
+# theirs, and ours are used for calls without one.
 Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
 class ProviderThoughts:
     """What providers want back while an answer uses tools: thoughts, with their signatures.
 
-    No one else understands it, so it is not stored: after a restart it is missing, and they do without.
+    No one else understands these, so they are not stored: after a restart calls are made without them.
     """
 
     def __init__(self) -> None:
         self._answers: OrderedDict[Key, pai.ModelResponse] = OrderedDict()
 
-    def keep(self, told_: Sequence[ChatMessage], answer: pai.ModelResponse) -> None:
+    def keep(self, messages: Sequence[ChatMessage], answer: pai.ModelResponse) -> None:
         """Keep an answer that called tools, as it came, with its messages."""
         calls = tuple(
             (part.tool_name, arguments_text(part.args))
@@ -48,14 +48,14 @@ class ProviderThoughts:
             if isinstance(part, pai.ToolCallPart)
         )
         if calls:
-            self._answers[_question(told_), calls] = answer
+            self._answers[_question(messages), calls] = answer
             while len(self._answers) > MAX_KEPT:
                 self._answers.popitem(last=False)
 
-    def find(self, told_: Sequence[ChatMessage], message: ChatMessage) -> pai.ModelResponse | None:
+    def find(self, messages: Sequence[ChatMessage], message: ChatMessage) -> pai.ModelResponse | None:
         """Return the original answer of ``message``; ``None`` if it is not kept."""
         calls = tuple((call.name, call.arguments) for call in message.calls)
-        return self._answers.get((_question(told_), calls)) if calls else None
+        return self._answers.get((_question(messages), calls)) if calls else None
 
 
 def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
@@ -67,46 +67,46 @@ def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
 
 def model_messages(
     messages: Sequence[ChatMessage],
-    kept: ProviderThoughts,
+    thoughts: ProviderThoughts,
     *,
     has_tools: bool,
-    odd_ids: bool = True,
+    any_ids: bool = True,
     continues: str = "",
     is_prefilled: bool = False,
 ) -> list[pai.ModelMessage]:
     """Return ``messages`` in pydantic-ai's form; results of one round are one message, as most require.
 
-    Without ``odd_ids`` the provider takes only letters and digits in the ids of calls. User and assistant
+    Without ``any_ids`` the provider takes only letters and digits in the ids of calls. User and assistant
     alternate and a user is last: many servers' conversation templates (Mistral's, Gemma's) refuse any other
     order, newer Claudes one that ends with the assistant, and local servers continue the assistant's last
-    words. Without tools, calls and results are written in words: some providers refuse them then. What is
-    kept is sent with the calls since the last question: no provider needs older ones. An answer that
-    ``continues`` the last message is requested in words, unless the provider continues it itself
+    words. Without tools, calls and results are written in words: some providers refuse them then. The
+    ``thoughts`` kept are sent with the calls since the last question: no provider needs older ones. An answer
+    that ``continues`` the last message is requested in words, unless the provider continues it itself
     (``is_prefilled``).
     """
-    asked = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
-    known: list[pai.ModelMessage] = []
+    question_at = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
+    history: list[pai.ModelMessage] = []
     for at, original in enumerate(messages):
-        message = original if odd_ids else _plain_ids(original)
+        message = original if any_ids else _plain_ids(original)
         if message.role == "tool" and has_tools:
-            _add_result(known, message)
+            _add_result(history, message)
         elif message.role == "assistant" and has_tools:
-            _add(known, _answer(message, kept.find(messages, original) if at > asked else None))
+            _add(history, _answer(message, thoughts.find(messages, original) if at > question_at else None))
         else:
-            _add(known, _in_words(message))
-    if known and isinstance(known[-1], pai.ModelResponse):
+            _add(history, _in_words(message))
+    if history and isinstance(history[-1], pai.ModelResponse):
         if is_prefilled:
-            known[-1] = _without_end(known[-1])
+            history[-1] = _without_end(history[-1])
         else:
             asked_to = instruction(encodable(continues)) if continues else GO_ON
-            known.append(pai.ModelRequest(parts=[pai.UserPromptPart(asked_to)]))
-    return known
+            history.append(pai.ModelRequest(parts=[pai.UserPromptPart(asked_to)]))
+    return history
 
 
-def has_thoughts(messages: Sequence[ChatMessage], kept: ProviderThoughts) -> bool:
+def has_thoughts(messages: Sequence[ChatMessage], thoughts: ProviderThoughts) -> bool:
     """Return whether the current answer can continue thinking: its thoughts before its calls are kept."""
     last = next((message for message in reversed(messages) if message.role != "tool"), None)
-    return last is None or not last.calls or kept.find(messages, last) is not None
+    return last is None or not last.calls or thoughts.find(messages, last) is not None
 
 
 def _without_end(answer: pai.ModelResponse) -> pai.ModelResponse:
@@ -122,47 +122,48 @@ def _plain_ids(message: ChatMessage) -> ChatMessage:
     return replace(message, calls=calls, call_id=_ODD.sub("_", message.call_id))
 
 
-def _question(told_: Sequence[ChatMessage]) -> int:
-    return hash(next((message.content for message in reversed(told_) if message.role == "user"), ""))
+def _question(messages: Sequence[ChatMessage]) -> int:
+    return hash(next((message.content for message in reversed(messages) if message.role == "user"), ""))
 
 
-def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
+def _add(history: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
     """Add a message; a second message of the same role is joined to the first."""
-    match known[-1:], message:
+    match history[-1:], message:
         case (
-            [pai.ModelRequest(parts=[pai.UserPromptPart(content=said) as last])],
+            [pai.ModelRequest(parts=[pai.UserPromptPart(content=before) as last])],
             pai.ModelRequest(parts=[pai.UserPromptPart(content=more)]),
         ):
-            last.content = _both(said, more)
+            last.content = _both(before, more)
         case (
-            [pai.ModelResponse(parts=[pai.TextPart(content=said) as words])],
+            [pai.ModelResponse(parts=[pai.TextPart(content=before) as words])],
             pai.ModelResponse(parts=[pai.TextPart(content=more), *calls] as parts),
         ) if parts:
-            known[-1] = replace(message, parts=[replace(words, content=f"{said}\n\n{more}"), *calls])
+            history[-1] = replace(message, parts=[replace(words, content=f"{before}\n\n{more}"), *calls])
         case _:
-            known.append(message)
+            history.append(message)
 
 
-def _both(said: _Content, more: _Content) -> _Content:
-    if isinstance(said, str) and isinstance(more, str):
-        return f"{said}\n\n{more}"
-    return [part for one in (said, more) for part in ([one] if isinstance(one, str) else one)]
+def _both(before: _Content, after: _Content) -> _Content:
+    if isinstance(before, str) and isinstance(after, str):
+        return f"{before}\n\n{after}"
+    lists = ([content] if isinstance(content, str) else content for content in (before, after))
+    return [part for parts in lists for part in parts]
 
 
 def _images(message: ChatMessage) -> list[pai.BinaryImage]:
     return [pai.BinaryImage(image.data, media_type=image.media_type) for image in message.images]
 
 
-def _add_result(known: list[pai.ModelMessage], message: ChatMessage) -> None:
+def _add_result(history: list[pai.ModelMessage], message: ChatMessage) -> None:
     # Always as a success: pydantic-ai would wrap the text of a failure, which says so itself.
     text = encodable(message.content)
     images = _images(message)
     part = pai.ToolReturnPart(_name(message.name), [text, *images] if images else text, message.call_id)
-    last = known[-1] if known else None
+    last = history[-1] if history else None
     if isinstance(last, pai.ModelRequest) and isinstance(last.parts[-1], pai.ToolReturnPart):
         last.parts = [*last.parts, part]
     else:
-        known.append(pai.ModelRequest(parts=[part]))
+        history.append(pai.ModelRequest(parts=[part]))
 
 
 def _answer(message: ChatMessage, kept: pai.ModelResponse | None) -> pai.ModelResponse:

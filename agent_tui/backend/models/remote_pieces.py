@@ -1,4 +1,4 @@
-"""What the events of a provider's answer are to us: words, thoughts, calls as they grow, and why it ended.
+"""The events of a provider's answer as our pieces: words, thoughts, calls as they grow, and why it ended.
 
 Imported only by ``remote_calls``, which is imported in a thread.
 
@@ -33,8 +33,8 @@ _GIVEN_UP = {
 
 
 @dataclass(slots=True)
-class _Begun:
-    """A call that has begun: our number of it, and what was yielded of it."""
+class _OpenCall:
+    """A call that has begun: its number, and what was yielded of it."""
 
     number: int
     id: str
@@ -52,7 +52,7 @@ class Pieces:
     def __init__(self, *, has_tools: bool) -> None:
         self.said = False
         self._has_tools = has_tools
-        self._begun: dict[int, _Begun] = {}  # by the part of the answer, the newest of each
+        self._open_calls: dict[int, _OpenCall] = {}  # by the part of the answer, the newest of each
         self._calls = 0
 
     def of(self, event: pai.ModelResponseStreamEvent) -> list[Piece]:
@@ -80,22 +80,22 @@ class Pieces:
     def _begin(
         self, part: int, call_id: str, name: str, arguments: str | dict[str, object] | None
     ) -> CallPiece:
-        begun = self._begun[part] = _Begun(self._calls, call_id, name)
+        call = self._open_calls[part] = _OpenCall(self._calls, call_id, name)
         self._calls += 1
         self.said = True
-        return CallPiece(begun.number, encodable(call_id), encodable(name), arguments_text(arguments))
+        return CallPiece(call.number, encodable(call_id), encodable(name), arguments_text(arguments))
 
     def _go_on(self, part: int, more: pai.ToolCallPartDelta) -> list[Piece]:
-        begun, name = self._begun[part], more.tool_name_delta or ""
-        if name and begun.name and more.tool_call_id not in (None, begun.id):
+        call, name = self._open_calls[part], more.tool_name_delta or ""
+        if name and call.name and more.tool_call_id not in (None, call.id):
             return [self._begin(part, more.tool_call_id or "", name, more.args_delta)]
-        if name == begun.name:
+        if name == call.name:
             name = ""  # some repeat it with every piece
-        begun.name += name
+        call.name += name
         arguments = arguments_text(more.args_delta)
         if not (name or arguments):
             return []
-        return [CallPiece(begun.number, "", encodable(name), arguments)]
+        return [CallPiece(call.number, "", encodable(name), arguments)]
 
 
 def _thought(text: str | None) -> list[Piece]:

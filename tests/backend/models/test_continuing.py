@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.models.continuing import NewText, asked_to_go_on, instruction
+from agent_tui.backend.models.continuing import NewText, continuing_model, instruction
 from agent_tui.backend.models.demo.pacer import DemoModel
 from agent_tui.backend.models.model import ApartPiece, ChatMessage, ModelRequest, TextPiece
 from tests.backend.models.calls import provider_of, text
@@ -46,7 +46,7 @@ async def sent(kind: Kind, server: FakeModelServer, *said: str, model: str = "m"
     """Go on with the answer; return what was new, and the bodies of the calls."""
     async with provider_of(server, kind) as opened:
         server.will(kind.says(*said))
-        going = asked_to_go_on(opened.model(model), GOES_ON)
+        going = continuing_model(opened.model(model), GOES_ON)
         new = text([piece async for piece in going.stream(GOES_ON)])
     return new, [request.body for request in server.requests if request.method == "POST"]
 
@@ -109,7 +109,7 @@ async def test_white_space_at_the_end_is_not_sent_and_not_doubled() -> None:
     request = replace(GOES_ON, continues=ends, messages=(GOES_ON.messages[0], ChatMessage("assistant", ends)))
     async with FakeModelServer() as server, provider_of(server, ANTHROPIC) as opened:
         server.will(ANTHROPIC.says("\n\n", "Two."))
-        going = asked_to_go_on(opened.model("m"), request)
+        going = continuing_model(opened.model("m"), request)
         assert text([piece async for piece in going.stream(request)]) == "Two."
         assert last(ANTHROPIC, server.requests[0].body) == ("assistant", "One.")
 
@@ -121,7 +121,7 @@ async def test_the_demo_goes_on_with_its_own_words() -> None:
     for at in (len(whole) // 2, whole.index("\n\n") + 1):  # also in white space
         cut = whole[:at]
         rest = replace(begin, messages=(*begin.messages, ChatMessage("assistant", cut)), continues=cut)
-        going = asked_to_go_on(demo, rest)
+        going = continuing_model(demo, rest)
         assert cut + text([piece async for piece in going.stream(rest)]) == whole
 
 

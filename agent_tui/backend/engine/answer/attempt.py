@@ -33,7 +33,7 @@ from agent_tui.backend.engine.ending import TokenUse, TurnEnding
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import ChangeSet
-from agent_tui.backend.models.continuing import asked_to_go_on
+from agent_tui.backend.models.continuing import continuing_model
 from agent_tui.backend.models.model import (
     CallPiece,
     ChatMessage,
@@ -356,7 +356,7 @@ class Attempt:
         await self._put_notes(*fitting.notes)
         before, failing = self._steps.characters, self.brief.failed
         self._call = call = Call(
-            asked_to_go_on(model, request),
+            continuing_model(model, request),
             request,
             self._resources.timing,
             keeps=WORDS_AND_STEPS if self._has_steps else WORDS,

@@ -48,7 +48,7 @@ def wishes_in(question: str) -> tuple[ToolWish, ...]:
             return (_wish(tool, found, text),)
     placed = [(at, ToolWish("calculator", {"expression": sum_}, sum_)) for at, sum_ in sums_in(text)]
     placed += _times(text)
-    return tuple(wish for _, wish in sorted(placed, key=lambda one: one[0])[:MAX_WISHES])
+    return tuple(wish for _, wish in sorted(placed, key=lambda pair: pair[0])[:MAX_WISHES])
 
 
 def asks_for_tools(question: str) -> bool:
@@ -92,14 +92,14 @@ def _path(found: re.Match[str]) -> str:
 
 
 def _times(text: str) -> list[tuple[int, ToolWish]]:
-    asked = find("time", text)
-    if asked is None:
+    question_of_time = find("time", text)
+    if question_of_time is None:
         return []
     if zones := {place.zone: at for at, place in reversed(places_in(text))}:
         return [(at, ToolWish("current_time", {"zone": zone}, zone)) for zone, at in zones.items()]
     if nowhere := find("nowhere", text):
         return [(nowhere.start(), ToolWish("", {}, nowhere["place"]))]
-    return [(asked.start(), ToolWish("current_time", {}))]
+    return [(question_of_time.start(), ToolWish("current_time", {}))]
 
 
 def places_in(text: str) -> list[tuple[int, ZonedPlace]]:
@@ -110,7 +110,7 @@ def places_in(text: str) -> list[tuple[int, ZonedPlace]]:
     ]
     rest = _ZONE.sub(lambda zone: " " * len(zone[0]), text)
     found += [(at.start(), place) for place, pattern in _places() if (at := pattern.search(rest))]
-    return sorted(found, key=lambda one: one[0])
+    return sorted(found, key=lambda pair: pair[0])
 
 
 @cache
@@ -131,8 +131,8 @@ def sums_in(text: str) -> list[tuple[int, str]]:
     Numbers alone do not count, nor does anything in a text that asks for something else.
     """
     plain = _plain_numbers(unicodedata.normalize("NFKC", text))
-    for said, written in zip(patterns("signs"), read("patterns.toml")["sums"]["written"], strict=True):
-        plain = said.sub(written, plain)
+    for sign, written in zip(patterns("signs"), read("patterns.toml")["sums"]["written"], strict=True):
+        plain = sign.sub(written, plain)
     (run,) = patterns("sum_run")
     sums = [(at.start(), sum_) for at in run.finditer(plain) if _is_sum(sum_ := _trimmed(at[0]))]
     rest = re.sub(r"[\s?=.!,。]+|\b(?:and|и)\b|和|还有", "", run.sub("", plain))

@@ -43,8 +43,8 @@ def chat_language(request: ModelRequest) -> str:
 
 
 def _newest_words(request: ModelRequest) -> str:
-    told = (message.content for message in reversed(request.messages) if message.role == "user")
-    return next((text for text in (request.task, *told) if _LETTERS.search(text)), "")
+    texts = (message.content for message in reversed(request.messages) if message.role == "user")
+    return next((text for text in (request.task, *texts) if _LETTERS.search(text)), "")
 
 
 def is_for_tools(request: ModelRequest) -> bool:
@@ -73,8 +73,8 @@ class _Chat:
         self._tools: Mapping[str, Mapping[str, str]] = self._texts["tools"]
         self._space = "" if self._language == "zh" else " "
         self._offered = {tool.name for tool in request.tools}
-        told = repr([(message.role, message.content) for message in request.messages])
-        self._salt = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        messages = repr([(message.role, message.content) for message in request.messages])
+        self._salt = hashlib.sha256(messages.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     def say(self, name: str, **slots: object) -> str:
         """Return a sentence of the chat's file with its slots filled."""
@@ -82,20 +82,20 @@ class _Chat:
 
     def pieces_for(self, wishes: Sequence[ToolWish]) -> list[Piece]:
         """Return the thoughts, the words and the calls for the wishes."""
-        told = [self.say("nowhere", place=_bare(wish.about)) for wish in wishes if not wish.tool]
+        remarks = [self.say("nowhere", place=_bare(wish.about)) for wish in wishes if not wish.tool]
         missing = dict.fromkeys(wish.tool for wish in wishes if wish.tool and wish.tool not in self._offered)
-        told += [self.say("off", tool=tool) for tool in missing]
+        remarks += [self.say("off", tool=tool) for tool in missing]
         calls = [wish for wish in wishes if wish.tool in self._offered]
         if not calls:
-            return [TextPiece("\n\n".join([*told, self._examples()]))]
+            return [TextPiece("\n\n".join([*remarks, self._examples()]))]
         thoughts = [self._thought(tool, calls) for tool in dict.fromkeys(wish.tool for wish in calls)]
         asks = self._tools[calls[0].tool]["ask"].format(about=_bare(calls[0].about))
         if len(calls) > 1:
             thoughts.append(self.say("thought_several"))
             asks = self.say("asks_several")
         pieces: list[Piece] = []
-        if told or _newest_words(self._request):  # the language of who asks with figures alone is unknown
-            pieces += [ThinkingPiece(self._space.join(thoughts)), TextPiece("\n\n".join([*told, asks]))]
+        if remarks or _newest_words(self._request):  # the language of who asks with figures alone is unknown
+            pieces += [ThinkingPiece(self._space.join(thoughts)), TextPiece("\n\n".join([*remarks, asks]))]
         for number, wish in enumerate(calls):
             arguments = json.dumps(dict(wish.arguments), ensure_ascii=False)
             pieces.append(CallPiece(number, f"demo_{self._salt}_{number}", wish.tool, arguments))
@@ -120,24 +120,24 @@ class _Chat:
         if is_hello(task) or not task.strip():
             return f"{self.say('hello' if task.strip() else 'cannot_empty')}\n\n{self._examples()}"
         quote = safe_line(task, MAX_QUOTE_CHARACTERS)
-        said = random.Random(self._salt).choice(self._texts["cannot"]).format(quote=quote)
-        return "\n\n".join([said, self.say("connect"), self._examples()])
+        excuse = random.Random(self._salt).choice(self._texts["cannot"]).format(quote=quote)
+        return "\n\n".join([excuse, self.say("connect"), self._examples()])
 
     def _examples(self) -> str:
-        shown = [f"- `{tool['example']}`" for name, tool in self._tools.items() if name in self._offered]
-        return "\n".join([self.say("examples_lead"), "", *shown]) if shown else self.say("no_tools")
+        examples = [f"- `{tool['example']}`" for name, tool in self._tools.items() if name in self._offered]
+        return "\n".join([self.say("examples_lead"), "", *examples]) if examples else self.say("no_tools")
 
     def _all_tools(self) -> str:
         own = [
             f"- `{name}`: `{tool['example']}`" for name, tool in self._tools.items() if name in self._offered
         ]
         others = [f"- `{_bare(name)}`" for name in sorted(self._offered.difference(self._tools))]
-        said = [
+        lists = [
             f"{self.say(lead)}\n\n" + "\n".join(names)
             for lead, names in (("tools_lead", own), ("others_lead", others))
             if names
         ]
-        return "\n\n".join(said) or self.say("no_tools")
+        return "\n\n".join(lists) or self.say("no_tools")
 
     # --- with the results ------------------------------------------------------------------------------
 
@@ -165,8 +165,8 @@ class _Chat:
                     else "sum_rough"
                 )
                 return self.say(form, about=_bare(about), result=shown, value=fields.get("about", ""))
-            case "current_time", {"time": str(moment)} if told := self._time(moment, about):
-                return told
+            case "current_time", {"time": str(moment)} if sentence := self._time(moment, about):
+                return sentence
             case "write_file", _:
                 return self.say("wrote", said=safe_line(content, MAX_RESULT_CHARACTERS))
             case _:
@@ -183,8 +183,8 @@ class _Chat:
         day = self.say("day", weekday=weekday, day=then.day, month=month, year=then.year)
         offset = f"UTC{then:%z}".removesuffix("+0000")
         offset = f"{offset[:-2]}:{offset[-2:]}" if len(offset) > len("UTC") else "UTC"
-        named = [place for _, place in places_in(self._request.task) if place.zone == zone]
-        name = named[0].names[self._language] if named else _bare(zone)
+        places = [place for _, place in places_in(self._request.task) if place.zone == zone]
+        name = places[0].names[self._language] if places else _bare(zone)
         form = "time" if zone else "time_here"
         return self.say(form, place=name, clock=f"{then:%H:%M}", day=day, offset=offset)
 

@@ -104,13 +104,13 @@ def _debate(
     seed: int,
 ) -> list[str]:
     """Return the part of the agent at ``seat``; the first agent begins by saying that this is a demo."""
-    told = [words["disclosure"]] if request.round == 1 and seat == 0 else []
+    parts = [words["disclosure"]] if request.round == 1 and seat == 0 else []
     if _sums_up(request):
-        return [*told, debate["decision"]]
+        return [*parts, debate["decision"]]
     if part := _parts(debate, voices, request, seed).get((request.round, seat)):
-        return [*told, part]
+        return [*parts, part]
     passes: list[str] = words["passes" if len(voices) > 1 else "alone"]
-    return [*told, passes[(seed + request.round + seat) % len(passes)]]
+    return [*parts, passes[(seed + request.round + seat) % len(passes)]]
 
 
 def _parts(

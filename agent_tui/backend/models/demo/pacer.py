@@ -71,9 +71,9 @@ class DemoModel:
         token = token_characters(language)
         pieces = list(split(whole, token))
         clock = self._clock or asyncio.get_running_loop().time
-        started = clock()
+        started_at = clock()
         for number, piece in enumerate(pieces[: request.max_tokens]):
-            wait = number / self._rate - (clock() - started) if self._rate > 0 else 0.0
+            wait = number / self._rate - (clock() - started_at) if self._rate > 0 else 0.0
             if wait > 0 or number % TOKENS_A_BREATH == 0:
                 await self._sleep(max(wait, 0.0))
             yield piece
@@ -118,13 +118,13 @@ def _rest(request: ModelRequest, seed: int) -> list[Piece]:
     What people said meanwhile is ignored. Like every model it begins after the last word, with the white
     space that may be there already: ``ContinuingModel`` removes that.
     """
-    told, said = request.messages[:-1], request.continues.rstrip()
-    while told:
-        _, whole = _answer(replace(request, messages=told, continues=""), seed)
+    messages, beginning = request.messages[:-1], request.continues.rstrip()
+    while messages:
+        _, whole = _answer(replace(request, messages=messages, continues=""), seed)
         for place, piece in enumerate(whole):
-            if isinstance(piece, TextPiece) and piece.text.startswith(said):
-                return [TextPiece(piece.text[len(said) :]), *whole[place + 1 :]]
-        if told[-1].role != "user":
+            if isinstance(piece, TextPiece) and piece.text.startswith(beginning):
+                return [TextPiece(piece.text[len(beginning) :]), *whole[place + 1 :]]
+        if messages[-1].role != "user":
             break
-        told = told[:-1]
+        messages = messages[:-1]
     return []

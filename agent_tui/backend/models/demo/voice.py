@@ -67,11 +67,11 @@ class Intent:
 
 def intent_of(text: str) -> Intent | None:
     """Return the intent of ``text``, ``None`` if it is none of the five."""
-    said = text[:_MAX_HEARD].casefold().replace("’", "'")
+    spoken = text[:_MAX_HEARD].casefold().replace("’", "'")
     for written, plain in read(_FILE)["spelling"]["as_said"]:
-        said = re.sub(written, plain, said)
+        spoken = re.sub(written, plain, spoken)
     (filler,), (opening,) = patterns("filler", _FILE), patterns("opening", _FILE)
-    bare = opening.sub("", " ".join(filler.sub(" ", " ".join(said.split())).split()))
+    bare = opening.sub("", " ".join(filler.sub(" ", " ".join(spoken.split())).split()))
     for name, words, where in _rules():
         if words.search(bare) and where.search(bare):
             return Intent(name, bare, _words_for_a_room(bare, words))
@@ -135,9 +135,9 @@ def _known_rooms(request: ModelRequest) -> tuple[list[str], str]:
     for message in request.messages:
         fields = json_object(message.content) if message.role == "tool" else {}
         if isinstance(rooms := fields.get("rooms"), list):
-            told = [room for room in rooms if isinstance(room, dict) and "id" in room]
-            names = Counter(str(room.get("name", "")) for room in told)
-            listed = [_name_for_call(room, names) for room in told]
+            valid_rooms = [room for room in rooms if isinstance(room, dict) and "id" in room]
+            names = Counter(str(room.get("name", "")) for room in valid_rooms)
+            listed = [_name_for_call(room, names) for room in valid_rooms]
             spoken_of = listed[0] if len(listed) == 1 else ""
         elif isinstance(fields.get("id"), str):
             spoken_of = _name_for_call(fields, names)
@@ -158,10 +158,10 @@ def _name_for_call(room: Mapping[str, Any], names: Counter[str]) -> str:
 
 def _language(request: ModelRequest) -> str:
     """Return the language of the question if its script shows it, else that of the system prompt."""
-    asked = language_of(request.task)
-    if asked != "en":
-        return asked
-    return language_of("\n".join(one.content for one in request.messages if one.role == "system"))
+    language = language_of(request.task)
+    if language != "en":
+        return language
+    return language_of("\n".join(message.content for message in request.messages if message.role == "system"))
 
 
 class _Words:
@@ -209,24 +209,24 @@ class _Words:
         if not count:
             return self.say("no_rooms")
         counted: Sequence[str] = self._texts["rooms"]
-        told = [counted[count - 1] if count <= len(counted) else self.say("many_rooms", count=count)]
-        told += [
+        sentences = [counted[count - 1] if count <= len(counted) else self.say("many_rooms", count=count)]
+        sentences += [
             self._state(_bare(room.get("name", "")) or self.say("nameless"), room)
             for room in rooms[:MAX_NAMED]
         ]
         if count > MAX_NAMED:
-            told.append(self.say("more_rooms", count=count - MAX_NAMED))
-        return self.joined(*told)
+            sentences.append(self.say("more_rooms", count=count - MAX_NAMED))
+        return self.joined(*sentences)
 
     def _about(self, room: str, fields: Mapping[str, Any]) -> str:
         task = _bare(fields.get("task", ""))
-        told = [self.say("task", task=task) if task else self.say("no_task", room=room)]
+        sentences = [self.say("task", task=task) if task else self.say("no_task", room=room)]
         if agents := [str(agent) for agent in fields.get("agents", ())]:
             *others, last = agents
-            named = self.say("between_agents").join(others)
-            talk = self.say("several_talk", agents=named, last=last)
-            told.append(talk if others else self.say("one_talks", agent=last))
-        return self.joined(*told, self._state(self.say("it"), fields))
+            names = self.say("between_agents").join(others)
+            several = self.say("several_talk", agents=names, last=last)
+            sentences.append(several if others else self.say("one_talks", agent=last))
+        return self.joined(*sentences, self._state(self.say("it"), fields))
 
     def _state(self, room: str, fields: Mapping[str, Any]) -> str:
         """Return the sentence about the state of a room, which ``room`` names."""
