@@ -109,15 +109,15 @@ class ChoiceList(PaintedRows):
     def paint(self) -> list[PaintedLine]:
         painter = painter_of(self, "choice-list--")
         shown = self._choices[self._top : self._top + self.outer_size.height]
-        cells = max((cell_len(inert_line(one.text)) for one in shown), default=0)
+        cells = max((cell_len(inert_line(choice.text)) for choice in shown), default=0)
         more = len(self._choices) - self._top - len(shown)
         return [
-            self._row(painter, one, cells, more if one is shown[-1] else 0, is_marked=place == self._at)
-            for place, one in enumerate(shown, self._top)
+            self._row(painter, choice, cells, more if choice is shown[-1] else 0, is_marked=place == self._at)
+            for place, choice in enumerate(shown, self._top)
         ]
 
     def _row(
-        self, painter: Painter, one: Suggestion, cells: int, more: int, *, is_marked: bool
+        self, painter: Painter, choice: Suggestion, cells: int, more: int, *, is_marked: bool
     ) -> PaintedLine:
         """Return one choice; ``more`` of them follow below the last row, which says so at its end."""
         base, dim = self.rich_style, painter.style(DIM)
@@ -127,14 +127,14 @@ class ChoiceList(PaintedRows):
         letters = base + Style(bold=hit.bold, underline=hit.underline)
         tail = f" {BELOW} {more} " if more else ""
         room = painter.room - cell_len(tail)
-        text = cropped(inert_line(one.text, MAX_CHARACTERS), room - 2)
-        marks = set(one.marks) if inert_line(one.text, MAX_CHARACTERS) == one.text else set()
+        text = cropped(inert_line(choice.text, MAX_CHARACTERS), room - 2)
+        marks = set(choice.marks) if inert_line(choice.text, MAX_CHARACTERS) == choice.text else set()
         pieces = [(painter.own(f"{FOLDED} " if is_marked else "  "), base)]
         pieces += [(painter.own(letter), letters if at in marks else base) for at, letter in enumerate(text)]
         left = room - 2 - max(cells, cell_len(text)) - len(GAP)
-        if one.about and left >= LEAST_ABOUT_CELLS:
+        if choice.about and left >= LEAST_ABOUT_CELLS:
             space = " " * (max(cells, cell_len(text)) - cell_len(text)) + GAP
-            about = cropped(inert_line(one.about, MAX_CHARACTERS), left)
+            about = cropped(inert_line(choice.about, MAX_CHARACTERS), left)
             pieces += [(space, base), (painter.own(about), dim)]
         if tail:
             used = sum(cell_len(piece) for piece, _ in pieces)

@@ -161,7 +161,7 @@ def _own(color: str, own: tuple[str, ...], name: str) -> str:
     if color:
         _, chroma, hue = oklch(_rgb(color))
         if chroma >= _GREY:
-            return max(own, key=lambda known: cos(_OWN_HUES[known] - hue))
+            return max(own, key=lambda candidate: cos(_OWN_HUES[candidate] - hue))
     return _pick(own, name)
 
 

@@ -226,7 +226,7 @@ class Composer(TextArea):
         """Clear the text, and keep it in the history; return whether there was any."""
         text = self.text
         if text.strip():
-            self.past = [*(known for known in self.past if known != text), text]
+            self.past = [*(earlier for earlier in self.past if earlier != text), text]
             self._back = 0
         self.put("")
         if text:
@@ -303,7 +303,7 @@ class Composer(TextArea):
         self.look_for_choices()  # what was typed last may not have been looked at
         length, choices = self.completion
         begun = self.text_before(length)
-        return self.choices.was_moved or bool(begun and all(begun != one.word for one in choices))
+        return self.choices.was_moved or bool(begun and all(begun != choice.word for choice in choices))
 
     def text_before(self, length: int) -> str:
         """Return at most that many characters before the cursor, from its line."""
@@ -323,9 +323,9 @@ def whispered(text: str, names: Sequence[str]) -> tuple[str, str]:
     text = text.strip()
     if not text.startswith(AT):
         return "", text
-    told = text[1:].lstrip()
-    for name in sorted(names, key=lambda name: (len(name), told.startswith(name)), reverse=True):
-        begun, after = told[: len(name)], told[len(name) :]
+    rest = text[1:].lstrip()
+    for name in sorted(names, key=lambda name: (len(name), rest.startswith(name)), reverse=True):
+        begun, after = rest[: len(name)], rest[len(name) :]
         if begun.casefold() == name.casefold() and (not after or AFTER_NAME.match(after)):
             return name, AFTER_NAME.sub("", after, count=1).strip()
     return "", text

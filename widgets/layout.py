@@ -101,9 +101,9 @@ class Layout:
     def lines(self, start: int, end: int, painter: Painter) -> list[PaintedLine]:
         """Return the lines from ``start`` to ``end``. In most frames they are all painted already."""
         if self._painter is painter:
-            known = [line for line in self._lines[start:end] if line is not None]
-            if len(known) == end - start:
-                return known
+            painted = [line for line in self._lines[start:end] if line is not None]
+            if len(painted) == end - start:
+                return painted
         return [self.line(index, painter) for index in range(start, end)]
 
     def keep(self, start: int, end: int) -> None:

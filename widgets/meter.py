@@ -111,9 +111,9 @@ class Meter(PaintedRows):
         label = cropped(f" {inert_line(self._label)}", self._label_cells)
         pieces: list[Piece] = [(set_cell_size(label, min(self._label_cells, width)), "label")]
         pieces += self._bar(bar, share_of(rms), share_of(peak))
-        said = cropped(self._level_text, TEXT_CELLS)
+        level_text = cropped(self._level_text, TEXT_CELLS)
         room = max(0, width - self._label_cells - bar)
-        text = set_cell_size(f"  {said}", room)
+        text = set_cell_size(f"  {level_text}", room)
         pieces.append((text, "clipping" if is_clipping and not self._word else ""))
         return pieces
 

@@ -50,8 +50,8 @@ class AsciiSigns(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
-            one if one.control or one.text.isascii() else Segment(twin(one.text), one.style)
-            for one in segments
+            part if part.control or part.text.isascii() else Segment(twin(part.text), part.style)
+            for part in segments
         ]
 
 

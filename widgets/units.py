@@ -41,11 +41,11 @@ def duration(seconds: float) -> str:
         return f"{whole} {unit['s']}"
     minutes, rest = divmod(whole, 60)
     if minutes < 60:
-        said = f"{minutes} {unit['min']}"
-        return f"{said} {rest} {unit['s']}" if rest else said
+        text = f"{minutes} {unit['min']}"
+        return f"{text} {rest} {unit['s']}" if rest else text
     hours, rest = divmod(minutes, 60)
-    said = f"{decimal(hours)} {unit['h']}"
-    return f"{said} {rest} {unit['min']}" if rest else said
+    text = f"{decimal(hours)} {unit['h']}"
+    return f"{text} {rest} {unit['min']}" if rest else text
 
 
 def elapsed(seconds: int) -> str:

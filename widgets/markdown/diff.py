@@ -49,7 +49,7 @@ class At(NamedTuple):
 
 
 class Diff:
-    """Reads a diff line by line, as ``languages.Language`` reads code; its state is an ``At``."""
+    """Reads a diff line by line, as ``highlight.Language`` reads code; its state is an ``At``."""
 
     def inks(self, line: str, state: object) -> tuple[list[Run], object]:
         """Return the line in pieces with their inks, and its place."""
@@ -208,7 +208,7 @@ def _same_ends(before: str, after: str) -> tuple[int, int] | None:
 def _is_in_word(line: str, at: int) -> bool:
     """Whether a character and the one before it belong to one word, in a script with spaces between words."""
     return all(
-        one < FIRST_WIDE and (one.isalnum() or one == "_") for one in line[at - 1 : at + 1]
+        char < FIRST_WIDE and (char.isalnum() or char == "_") for char in line[at - 1 : at + 1]
     ) and 0 < at < len(line)
 
 

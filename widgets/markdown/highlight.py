@@ -306,11 +306,11 @@ class Code:
         if stretch > STRETCH_CHARACTERS * (DIFF_STRETCHES if is_diff(self.label) else 1):
             return Code(self.label)
         lines = text.split("\n")
-        known = len(self._unchanged_lines(lines))
-        if not known:
+        unchanged = len(self._unchanged_lines(lines))
+        if not unchanged:
             return Code(self.label, self, text, None, stretch, is_torn)
-        rest = "\n".join(lines[known:]) if known < len(lines) else None
-        return Code(self.label, None, rest, self._drawn[known - 1].state, stretch, is_torn)
+        rest = "\n".join(lines[unchanged:]) if unchanged < len(lines) else None
+        return Code(self.label, None, rest, self._drawn[unchanged - 1].state, stretch, is_torn)
 
     def forget(self) -> None:
         self._drawn = []
@@ -320,27 +320,27 @@ class Code:
 
     def drawn(self, lines: Sequence[str], *, is_open: bool = False) -> list[DrawnLine]:
         """Return each line as it is drawn; with ``is_open`` the next call colours only new lines."""
-        found = language(self.label)
-        if found is None:
+        lexer = language(self.label)
+        if lexer is None:
             return [DrawnLine(line, [(line, FENCE)] if line else [], None) for line in lines]
         drawn = self._unchanged_lines(lines)
-        state = drawn[-1].state if drawn else self._start(found)
+        state = drawn[-1].state if drawn else self._start(lexer)
         for line in lines[len(drawn) :]:
-            runs, state = _coloured(found, line, state)
+            runs, state = _coloured(lexer, line, state)
             drawn.append(DrawnLine(line, runs, state))
         self._drawn = drawn if is_open else []
         return drawn
 
     def _unchanged_lines(self, lines: Sequence[str]) -> list[DrawnLine]:
         """Return the first lines that were already drawn as they are now."""
-        known: list[DrawnLine] = []
+        unchanged: list[DrawnLine] = []
         for line, drawn in zip(lines, self._drawn, strict=False):
             if line != drawn.line:
                 break
-            known.append(drawn)
-        return known
+            unchanged.append(drawn)
+        return unchanged
 
-    def _start(self, found: Language | Diff) -> object:
+    def _start(self, lexer: Language | Diff) -> object:
         """Return the lexer's state before the first line; ``None`` is the beginning of a text."""
         chain = [self]
         while chain[-1].before is not None:
@@ -348,7 +348,7 @@ class Code:
         for code in reversed(chain):
             state = code.state if code.before is None else code.before._begin
             for line in code.passed.split("\n") if code.passed is not None else ():
-                state = _coloured(found, line, state)[1]
+                state = _coloured(lexer, line, state)[1]
             code.before, code.passed, code.state = None, None, state
         return self._begin
 
@@ -360,9 +360,9 @@ class Code:
         return self.state
 
 
-def _coloured(found: Language | Diff, line: str, state: object) -> tuple[list[Run], object]:
+def _coloured(lexer: Language | Diff, line: str, state: object) -> tuple[list[Run], object]:
     """Return the runs of one line and the state after it."""
-    inks, state = found.inks(line, state)
+    inks, state = lexer.inks(line, state)
     runs: list[Run] = []
     for text, ink in inks:
         if runs and runs[-1][1] == ink:

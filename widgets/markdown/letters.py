@@ -85,12 +85,12 @@ class LetterRows:
         """Number a diff that is drawn side by side: a line of both files counts only once."""
         taken = list(accumulate(sizes, initial=0))
         first = len(self._rows) - len(shown)
-        for one, row, numbers in zip(shown, self._rows[first:], self._numbers[first:], strict=True):
-            index = sum(len(piece) for piece, _ in row) - len(text_of(one.row))  # after its number
-            for at, (char, ink) in enumerate((char, ink) for piece, ink in one.row for char in piece):
-                is_second = 0 < one.middle <= at
-                line = one.right if is_second else one.left
-                if not char.isspace() and not ink & MARK and not (is_second and one.left == one.right):
+        for pair, row, numbers in zip(shown, self._rows[first:], self._numbers[first:], strict=True):
+            index = sum(len(piece) for piece, _ in row) - len(text_of(pair.row))  # after its number
+            for at, (char, ink) in enumerate((char, ink) for piece, ink in pair.row for char in piece):
+                is_second = 0 < pair.middle <= at
+                line = pair.right if is_second else pair.left
+                if not char.isspace() and not ink & MARK and not (is_second and pair.left == pair.right):
                     numbers[index + at] = taken[line]
                     taken[line] += 1
 

@@ -99,8 +99,8 @@ def _table_offsets(block: Block, text: str, rows: Sequence[Row], width: int) -> 
 def _diff_offsets(block: Block, text: str, rows: Sequence[Row], shown: Sequence[DiffRow]) -> list[RowOffsets]:
     ends = list(accumulate((len(raw) + 1 for raw in text.split("\n")), initial=block.start))
     out = [_spread(row, block.start, block.start) for row in rows[: len(rows) - len(shown)]]
-    for one, row in zip(shown, rows[len(out) :], strict=True):
-        out.append(_spread(row, ends[one.change.start], ends[one.change.stop] - 1))
+    for diff_row, row in zip(shown, rows[len(out) :], strict=True):
+        out.append(_spread(row, ends[diff_row.change.start], ends[diff_row.change.stop] - 1))
     return out
 
 
@@ -169,15 +169,15 @@ class _Aligner:
         """Return the place of ``char`` if only markup is skipped, or -1."""
         source, at = self._source, self.at
         while at < len(source):
-            here = source[at]
-            if here == char:
+            sign = source[at]
+            if sign == char:
                 return at
-            if here == "&" and self._rest_of_entity(at, char):
+            if sign == "&" and self._rest_of_entity(at, char):
                 return at
-            if here == "]" and char != "(" and (target := _TARGET.match(source, at)):
+            if sign == "]" and char != "(" and (target := _TARGET.match(source, at)):
                 at = target.end()
                 continue
-            if here.isalnum():
+            if sign.isalnum():
                 return -1
             at += 1
         return -1

@@ -146,7 +146,7 @@ def diff_beside(block: Block, text: str, width: int) -> list[DiffRow]:
     if block.kind != "code":
         return []
     shown = _diff(block, text, max(1, width - cell_len(_clipped(block.rest, max(1, width)))))
-    return shown if any(one.middle for one in shown) else []
+    return shown if any(diff_row.middle for diff_row in shown) else []
 
 
 def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list[DiffRow]:
@@ -164,7 +164,7 @@ def _bars(width: int) -> tuple[str, str]:
 
 def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
     if shown := _diff(block, text, width, is_open=is_open):
-        return [one.row for one in shown]
+        return [diff_row.row for diff_row in shown]
     bar, goes_on = _bars(width)
     room = width - len(bar)
     rows: list[Row] = []

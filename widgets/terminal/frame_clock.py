@@ -132,9 +132,6 @@ class FrameClock:
         """Compute again when the next frame is due: something made it sooner."""
         if self._is_stopped:
             return
-        if self._next is not None:
-            self._next.cancel()
-            self._next = None
         if self._urgent:
             self._ask(0.0)
         elif self._panes:
@@ -154,7 +151,7 @@ class FrameClock:
 
     def start(self) -> None:
         self._is_stopped = False
-        if (self._panes or self._urgent) and self._next is None:
+        if self._panes or self._urgent:
             self._ask(0.0)
 
     def tick(self) -> None:

@@ -108,9 +108,11 @@ class KeysInOrder(App[ReturnType]):
         if self.read_key is not None and isinstance(event, events.Key):
             self.read_key(event)
         letters = _letters_at_once([event, *self._typed], went_to, self.screen) if self._typed else []
-        for one in (event, *[self._typed.popleft() for _ in letters[1:]]):
+        for press in (event, *[self._typed.popleft() for _ in letters[1:]]):
             self.answered += 1
-            self.presses.note(one.key if isinstance(one, events.Key) else "", time.monotonic() - one.time)
+            self.presses.note(
+                press.key if isinstance(press, events.Key) else "", time.monotonic() - press.time
+            )
         number = self.answered
         loop = asyncio.get_running_loop()
         self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)

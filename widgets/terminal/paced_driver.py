@@ -104,9 +104,8 @@ class AnswerParser(XTermParser):
         self._answered = answered
         self._begun = ""  # of an answer that is too long for Textual's parser
         self._is_pasting = False
-        self._tail = (
-            ""  # the last characters, if a paste may begin or end with them; an end is not yet parsed
-        )
+        # The last characters, if a paste may begin or end with them; those of an end are not parsed yet.
+        self._tail = ""
 
     def feed(self, data: str) -> Iterable[Message]:
         """Parse what came; an empty text means the end."""
@@ -145,7 +144,7 @@ class AnswerParser(XTermParser):
             held = "" if modifiers == "1" else modifiers
             keys = super()._sequence_to_key_events(f"\x1b[{code};{held}{rest}", alt)
             if what == RELEASED:
-                return [events.Key(f"{one.key}{RELEASED_KEY}", None) for one in keys]
+                return [events.Key(f"{event.key}{RELEASED_KEY}", None) for event in keys]
             return keys
         return super()._sequence_to_key_events(sequence, alt)
 

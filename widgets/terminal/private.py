@@ -61,9 +61,9 @@ def end_without_traceback(app: App[Any]) -> None:
 
 def forget_notifications(app: App[Any], text: str) -> None:
     """Drop the notifications that say ``text`` and those that only inform, with the rows that they have."""
-    gone = [told for told in app._notifications if told.message == text or told.severity == "information"]
-    for told in gone:
-        app._unnotify(told, refresh=False)
+    gone = [note for note in app._notifications if note.message == text or note.severity == "information"]
+    for note in gone:
+        app._unnotify(note, refresh=False)
     for toast in (toast for screen in app.screen_stack for toast in screen.query(Toast)):
         if toast._notification in gone and isinstance(toast.parent, ToastHolder):
             toast.parent.remove()  # Textual removes the toast alone, and the next one would stand lower

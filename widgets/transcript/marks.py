@@ -53,7 +53,7 @@ class MarkedLines:
     """Keeps marked rows, so that each is made once for as many frames as it does not change."""
 
     def __init__(self) -> None:
-        # By the id of the row without marks, which is kept with it: its id is not used again meanwhile.
+        # By the id of the row without marks. The row is kept, too: while it exists, its id is not used again.
         self._lines: dict[int, tuple[PaintedLine, Sequence[Mark], PaintedLine]] = {}
 
     def line(self, line: PaintedLine, marks: Sequence[Mark], painter: Painter) -> PaintedLine:
