@@ -18,7 +18,7 @@ from typer._click.shell_completion import get_completion_class
 from typer._completion_classes import completion_init
 from typer._completion_shared import get_completion_script, install
 
-from agent_tui.config.file import AGENT_KINDS, AGENT_PROVIDER, DEMO_PROVIDER, data_path, load
+from agent_tui.config.file import AGENT_KINDS, AGENT_PROVIDER, DEMO_PROVIDER, EMBEDDED, data_path, load
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from agent_tui.paths import file_exists
@@ -125,6 +125,11 @@ def providers(ctx: Any) -> Offered:
     agents = [one.name for one in config.backends.values() if one.kind in AGENT_KINDS]
     remote = [(f"{AGENT_PROVIDER}{name}", "an agent on another server") for name in agents]
     return _only_plain([*named, *remote, (DEMO_PROVIDER, "the demo model")])
+
+
+def backends() -> Offered:
+    """Return the servers of the config file, and the user's own."""
+    return _only_plain([*((one.name, one.kind) for one in load().backends.values()), (EMBEDDED, "your own")])
 
 
 def templates() -> Offered:

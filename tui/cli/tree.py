@@ -25,10 +25,11 @@ from agent_tui.model.inert import inert_line
 from agent_tui.model.records import RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.cli import completion, exits, output
-from tui.cli.arguments import HELP_OPTIONS, Connection, ScreenArguments, take_connection
+from tui.cli.arguments import CONNECTION_OPTIONS, HELP_OPTIONS, Connection, ScreenArguments, take_connection
 from tui.cli.declared import COMMANDS, ROOT, Argument, Command, Option, path_in
 from tui.cli.output import PROGRAM
 from tui.cli.pages import help_page
+from tui.language import CLI, translated
 from tui.logs import start_logging
 from tui.startup import choose_source, open_screen
 
@@ -41,6 +42,7 @@ PLAIN: Final = {  # the wording of Typer and pydantic: ours
     r"^Option '([^']*)' requires an argument$": r"\1: needs a value",
     r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)$": r"unexpected argument '\1'",
 }
+MAX_ABOUT_CHARACTERS: Final = 40  # Typer wraps what is longer, and fish takes each line for a word
 _BY_NAME: Final = "tui.rooms.by_name"
 _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
@@ -90,6 +92,13 @@ class _WithPage(ClickCommand):
     def get_help(self, ctx: Any) -> str:
         return help_page(_path(ctx))
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the command's parameters and, for a shell that completes, the options that name a server."""
+        params = super().get_params(ctx)
+        own = {name for param in params for name in param.opts}
+        server = _server_options() if ctx.resilient_parsing else []
+        return [*params, *(option for option in server if not own.intersection(option.opts))]
+
 
 class _One(_WithPage, TyperCommand):
     """A command."""
@@ -104,7 +113,9 @@ class _Program(_WithPage, TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if ctx.obj is None:
-            ctx.obj, args = take_connection(args)
+            ctx.obj, args = take_connection(
+                args[:-1] if args[-1:] and args[-1] in CONNECTION_OPTIONS else args
+            )
         return super().parse_args(ctx, args)
 
 
@@ -203,10 +214,20 @@ def _option(option: Option) -> Parameter:
     if option.many:
         type_ = list[type_]
     names = [option.name, *([option.short] if option.short else [])]
-    about, variable = option.text.partition("\n")[0], option.variable or None
+    about, variable = translated(CLI, option.text or "\n").partition("\n")[0], option.variable or None
+    if len(about) > MAX_ABOUT_CHARACTERS:
+        about = f"{about[: MAX_ABOUT_CHARACTERS - 3]}..."
     completes = _completion(option)
     said: Any = typer.Option(*names, help=about, envvar=variable, min=least, autocompletion=completes)
     return _parameter(option.called, type_, said, default)
+
+
+@cache
+def _server_options() -> list[Any]:
+    app, completes = typer.Typer(add_completion=False), {"--backend": "backends"}
+    options = [Option(name, "X", completes=completes.get(name, "")) for name in CONNECTION_OPTIONS]
+    app.command()(_callback(Command("", "", "", "", options=options)))
+    return list(get_command(app).params)
 
 
 def _parameter(name: str, type_: Any, said: Any, default: Any) -> Parameter:
@@ -247,12 +268,12 @@ def _tree() -> typer.Typer:
             rich_markup_mode=None,
         )
     for path, one in COMMANDS.items():
-        last = path.rpartition(" ")[2]
+        last, brief = path.rpartition(" ")[2], translated(CLI, one.brief)
         if path in groups:
-            app.add_typer(groups[path], name=path, help=one.brief)
+            app.add_typer(groups[path], name=path, help=brief)
             continue
         settings = {"ignore_unknown_options": True} if one.own_parser else {}
-        adds = groups[one.group].command(last, cls=_One, help=one.brief, context_settings=settings)
+        adds = groups[one.group].command(last, cls=_One, help=brief, context_settings=settings)
         adds(_callback(one))
     groups["rooms"].command(OPEN_ROOM, cls=_One, hidden=True)(_callback(COMMANDS["rooms"]))
     return app

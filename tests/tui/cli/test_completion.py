@@ -74,6 +74,20 @@ def test_what_else_takes_a_name_has_its_names_offered(home: Home) -> None:
     assert "--task" in offered(home, "rooms", "new", "--ta")
 
 
+def test_the_options_that_name_a_server_are_offered_everywhere_and_the_names_of_servers(home: Home) -> None:
+    for words in ((), ("rooms",), ("rooms", "list"), ("ask", "Why?")):
+        assert {"--url", "--token-file", "--backend"} <= offered(home, *words, "--").keys()
+        assert list(offered(home, *words, "--backend", "")) == ["work", "embedded"]
+    assert list(offered(home, "--backend=w")) == ["work"]
+
+
+def test_what_an_option_is_takes_one_line_and_is_in_the_language_of_the_person(home: Home) -> None:
+    assert all(word.startswith("--") for word in offered(home, "rooms", "new", "--"))
+    asked = {"_TYPER_COMPLETE_ARGS": "agent-tui rooms new --ta", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    done = home.run(_AGENT_TUI_COMPLETE="complete_fish", LANG="ru_RU.UTF-8", **asked)
+    assert done.stdout == "--task\tзадача комнаты\n"
+
+
 @pytest.mark.parametrize("where", [["--backend", "work"], ["--url=http://127.0.0.1:9"]])
 def test_what_is_on_this_machine_is_not_offered_for_another_server(home: Home, where: list[str]) -> None:
     assert offered(home, "rooms", *where, "show", "") == {}
