@@ -65,7 +65,7 @@ async def test_every_action_is_there_or_there_is_a_reason_why_not(tmp_path: Path
 async def test_an_entry_says_its_keys_or_that_it_has_none(tmp_path: Path) -> None:
     async with opened_app(tmp_path, keys={"room.pause": "f5", "app.suspend": ""}) as seen:
         said = entries(seen)
-        assert said["Pause or resume the room"] == "f5, ctrl+s"
+        assert said["Pause or resume the room, or add a round"] == "f5, ctrl+s"
         assert said["Show the keys"] == "?, f1"
         assert said["Suspend to the shell"] == "no key"
         assert said["Continue what was cut off"] == "c – nothing was cut off here"
@@ -224,7 +224,9 @@ async def test_english_words_find_in_every_language(tmp_path: Path, language: st
     speak(language)
     try:
         async with opened_app(tmp_path) as seen:
-            assert translated(KEY, "Pause or resume the room") in await seen.press("ctrl+p", *"pause")
+            assert translated(KEY, "Pause or resume the room, or add a round") in await seen.press(
+                "ctrl+p", *"pause"
+            )
             await seen.press("escape")
             assert translated(KEY, "Quit") in await seen.press("ctrl+p", *"quit")
     finally:

@@ -36,9 +36,13 @@ class RoomScreen(LiveScreen):
     AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
     BINDINGS: ClassVar[list[BindingType]] = [
         *PANE_BINDINGS,
-        Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
+        Binding("p,space", "pause_or_resume", "Pause or resume the room, or add a round", id="room.pause"),
         Binding(
-            "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
+            "ctrl+s",
+            "pause_or_resume",
+            "Pause or resume the room, or add a round",
+            id="room.pause.anywhere",
+            priority=True,
         ),
         Binding("i,enter", "compose", "Write to the room", id="room.say"),
         Binding("u", "open('queue')", "Queued messages", id="room.queue"),
