@@ -65,6 +65,18 @@ async def test_who_asks_what_is_seen_before_the_form_is_opened() -> None:
         assert "approval" not in text
 
 
+async def test_what_a_server_asks_is_wrapped_between_words_and_shown_as_it_is() -> None:
+    form = ToolForm(
+        "shop", "1. Where shall *we* send it?\n\n  # not a heading " + "wonderful " * 20, FORM.fields[:1]
+    )
+    async with opened(message("q1", "Look."), size=(60, 30)) as chat:
+        text = await asking(chat, form)
+        assert "1. Where shall *we* send it?" in text
+        assert "# not a heading" in text
+        assert text.count("wonderful") == 20
+        assert "- Your name *" in text
+
+
 async def test_a_form_is_filled_in_checked_and_sent() -> None:
     async with opened(message("q1", "Look."), size=(100, 60)) as chat:
         await asking(chat)

@@ -251,6 +251,18 @@ def fenced(text: str, label: str = "", *, limit: str | None = MORE, keeps_end: b
     return "\n\n".join(piece for piece in pieces if piece)
 
 
+def quoted(text: str, limit: str | None) -> str:
+    """Return a text, whose lines break between words, as a quotation that shows it as it is. What is over is
+    left out, and ``limit`` says so.
+    """
+    text = inert(text).strip("\n")
+    if not text.strip():
+        return "*nothing*"
+    shown, note, _ = _limited(text, limit, keeps_end=False)
+    lines = "\n".join(f"> {escaped(line.strip())}  " for line in shown.split("\n"))
+    return "\n\n".join(filter(None, (lines, note)))
+
+
 def _fence(text: str, label: str) -> str:
     longest = max((len(signs) for signs in _FENCE_SIGNS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)

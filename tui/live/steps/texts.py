@@ -14,7 +14,7 @@ from tui.live import signs
 from tui.live.texts import asked_amount, asked_preview, needs
 from tui.screens.words import count, say
 from widgets.signs import twin
-from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, step_body
+from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, quoted, step_body
 from widgets.transcript.step_body import step_head as head_of
 from widgets.units import size
 from widgets.wrap import NO_BREAK
@@ -162,7 +162,7 @@ def _form_pieces(form: ToolForm, limit: str | None) -> list[str]:
     server = visible_line(form.server, MAX_NAME_CHARACTERS)
     pieces = [escaped(say("ask.form", server=server, amount=asked_amount(form)))]
     named = [f"- {visible_line(one.label, 120)}{' *' if one.required else ''}" for one in form.fields]
-    pieces.append(fenced("\n".join([visible(form.message), *named]), limit=limit))
+    pieces.append(quoted("\n".join([visible(form.message), *named]), limit))
     if form.asks_for_secret:
         pieces.append(escaped(say("ask.form.secret")))
     return pieces
