@@ -25,7 +25,7 @@ from agent_tui.backend.engine.rooms.commands import RoomCommands
 from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.http.agent_tasks import AgentService
 from agent_tui.backend.http.agent_ws import AgentSockets
-from agent_tui.backend.http.app import Face, Traffic, build_app
+from agent_tui.backend.http.app import Api, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts, is_loopback
 from agent_tui.backend.http.chats import ChatRoutes
 from agent_tui.backend.http.connection import HttpServer, bound_socket, url_of
@@ -42,7 +42,7 @@ from agent_tui.backend.store.store import FileStore
 from agent_tui.backend.tools.programs.orphans import ORPHANS
 from agent_tui.backend.tools.rooms import room_tools
 from agent_tui.backend.tools.toolbox import Toolbox
-from agent_tui.backend.voice.rooms import Home, VoiceRooms
+from agent_tui.backend.voice.rooms import BackendAddress, VoiceRooms
 from agent_tui.backend.voice.routes import VoiceRoutes
 from agent_tui.config.file import load
 from agent_tui.model.errors import not_written
@@ -144,8 +144,9 @@ class _Process:
             engine = Engine(store, hub, models, toolbox, unwatched_seconds=unwatched, presence=presence)
             toolbox.add(*room_tools(RoomCommands(engine)))
             await engine.start(resume=settings.resume)
-            home = Home(url_of(settings.host, self.listener), token or "", is_loopback(settings.host))
-            voice = VoiceRooms(settings.data, lambda: config.read().voice, engine, presence, home)
+            url, is_local = url_of(settings.host, self.listener), is_loopback(settings.host)
+            address = BackendAddress(url, token or "", is_local)
+            voice = VoiceRooms(settings.data, lambda: config.read().voice, engine, presence, address)
             runs = ToolRuns(toolbox, engine.asks, toolbox.on_this_machine)
             await self._serve(_Inside(engine, hub, models, toolbox, presence, voice, runs), token)
         finally:
@@ -156,7 +157,7 @@ class _Process:
 
     async def _serve(self, inside: _Inside, token: str | None) -> None:
         hosts = KnownHosts(self.settings.host)
-        face = Face(
+        api = Api(
             hosts,
             token,
             self.instance,
@@ -173,7 +174,7 @@ class _Process:
             *AgentService(inside.engine, inside.hub, workspaces).routes(),
             *AgentSockets(inside.engine, inside.hub, workspaces).routes(),
         ]
-        app = build_app(inside.engine, inside.hub, face, self.traffic, inside.models, more, workspaces)
+        app = build_app(inside.engine, inside.hub, api, self.traffic, inside.models, more, workspaces)
         server = HttpServer(app, lambda: self._ready(token))
         serving = asyncio.create_task(server.serve([self.listener]))
         told = asyncio.create_task(self.stopping.wait())

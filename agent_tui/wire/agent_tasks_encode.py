@@ -37,7 +37,7 @@ def prompt_asked(prompt: str, *, has_files: bool) -> str:
     return "" if has_files and prompt == ONLY_FILES else prompt
 
 
-def subscription(frame: str) -> tuple[str, str] | None:
+def parse_subscription(frame: str) -> tuple[str, str] | None:
     """Return (session id, task id or "") of a ``subscribe_session``, ``None`` for any other frame."""
     message = json_object(frame) if len(frame) <= MAX_FRAME_CHARACTERS else {}
     if message.get("event") != "subscribe_session":

@@ -13,7 +13,7 @@ from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.http.agent_tasks import AgentService
 from agent_tui.backend.http.agent_ws import AgentSockets
-from agent_tui.backend.http.app import Face, Traffic, build_app
+from agent_tui.backend.http.app import Api, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts
 from agent_tui.backend.http.chats import ChatRoutes
 from agent_tui.backend.http.tools import Tools
@@ -87,7 +87,7 @@ async def chat_backend(
     quick = timing or Timing(retries=(), grace=0.05, tool_grace=0.05)
     engine = Engine(store, hub, models, box, unwatched_seconds=None, timing=quick)
     known = KnownHosts("127.0.0.1")
-    face = Face(known, TOKEN, "instance-1", lambda: None, keep_alive_seconds)
+    api = Api(known, TOKEN, "instance-1", lambda: None, keep_alive_seconds)
     traffic = Traffic()
     folders = Workspaces(workspaces)
     more = [
@@ -98,7 +98,7 @@ async def chat_backend(
     ]
     try:
         await engine.start(resume=False)
-        async with served(build_app(engine, hub, face, traffic, more=more)) as port:
+        async with served(build_app(engine, hub, api, traffic, more=more)) as port:
             try:
                 yield ChatBackend(WireClient(port, TOKEN), engine, hub, model, traffic)
             finally:

@@ -11,7 +11,7 @@ from typing import Any
 from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.resources import ModelSource
-from agent_tui.backend.http.app import Face, Traffic, build_app
+from agent_tui.backend.http.app import Api, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
@@ -62,11 +62,11 @@ async def backend(
     hub = Hub(store)
     engine = Engine(store, hub, models or FakeModels(model), box or ScriptedBox(), unwatched_seconds=None)
     stops: list[None] = []
-    face = Face(KnownHosts("127.0.0.1"), TOKEN, "instance-1", lambda: stops.append(None), keep_alive_seconds)
+    api = Api(KnownHosts("127.0.0.1"), TOKEN, "instance-1", lambda: stops.append(None), keep_alive_seconds)
     traffic = Traffic()
     try:
         await engine.start(resume=False)
-        app = build_app(engine, hub, face, traffic, workspaces=Workspaces(workspaces))
+        app = build_app(engine, hub, api, traffic, workspaces=Workspaces(workspaces))
         async with served(app) as port:
             try:
                 yield Backend(WireClient(port, TOKEN), engine, hub, traffic, stops, model)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.http.chat_forms import ClientForm, Snapshots, form_asked, in_form
+from agent_tui.backend.http.chat_forms import ClientForm, Snapshots, form_of_accept, in_form
 from agent_tui.backend.hub import Batch
 from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.model import events as ev
@@ -131,16 +131,16 @@ def told(frames: Sequence[StoredFrame]) -> list[tuple[int, str, Any]]:
     ],
 )
 def test_the_accept_header_says_which_form(accept: str, form: ClientForm) -> None:
-    assert form_asked(accept) is form
+    assert form_of_accept(accept) is form
 
 
 @given(st.text(alphabet='text/event-stream;,="\\ deltas1full', max_size=200))
 def test_no_accept_header_is_too_strange(accept: str) -> None:
-    assert form_asked(accept) in ClientForm
+    assert form_of_accept(accept) in ClientForm
 
 
 def test_a_huge_accept_header_takes_no_time() -> None:
-    assert form_asked('"\\' * 30_000 + "," * 30_000 + "text/event-stream; deltas=1") is ClientForm.PLAIN
+    assert form_of_accept('"\\' * 30_000 + "," * 30_000 + "text/event-stream; deltas=1") is ClientForm.PLAIN
 
 
 # --- each form -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.http.auth import MAX_HEADER_BYTES, MAX_HEADERS
-from agent_tui.backend.http.chat_forms import ClientForm, form_asked
+from agent_tui.backend.http.chat_forms import ClientForm, form_of_accept
 from tests.backend.chat_backend import A_PATH, PLAIN, ChatBackend, chat_backend, refused
 from tests.fakes.scripted_model import ScriptedModel
 
@@ -34,7 +34,7 @@ async def running(tmp_path: Path) -> AsyncIterator[ChatBackend]:
 def test_the_form_that_is_asked_for_is_found_in_time_that_grows_with_the_header_alone(unit: str) -> None:
     for end in ("", "\\", '"', "x"):
         assert (
-            form_asked(unit * 100_000 + end) in ClientForm
+            form_of_accept(unit * 100_000 + end) in ClientForm
         )  # once: 31,000 of the first kept all waiting for 28 s
 
 

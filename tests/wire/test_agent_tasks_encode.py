@@ -12,8 +12,8 @@ from agent_tui.wire.agent_tasks import AgentTaskDecoder, ends_session, subscribe
 from agent_tui.wire.agent_tasks_encode import (
     AgentTaskEncoder,
     error_event,
+    parse_subscription,
     session_ended,
-    subscription,
     task_id_of,
 )
 
@@ -89,8 +89,8 @@ def test_only_the_end_of_a_session_is_told_in_words_that_end_it(message: str) ->
 
 
 def test_subscriptions_are_read_as_our_client_writes_them() -> None:
-    assert subscription(subscribe("s1")) == ("s1", "")
-    assert subscription(subscribe("s1", "t1")) == ("s1", "t1")
+    assert parse_subscription(subscribe("s1")) == ("s1", "")
+    assert parse_subscription(subscribe("s1", "t1")) == ("s1", "t1")
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_subscriptions_are_read_as_our_client_writes_them() -> None:
      '{"event":"subscribe_session","data":{"sessionId":"s","taskId":[1]}}', subscribe("s") + " " * 70_000],
 )  # fmt: skip
 def test_other_frames_are_skipped(frame: str) -> None:
-    assert subscription(frame) is None
+    assert parse_subscription(frame) is None

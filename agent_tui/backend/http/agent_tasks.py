@@ -1,7 +1,7 @@
 """The agent service (protocols.md §3): tasks are posted, and their answers sent to subscribers.
 
-A session is a chat of ours, a task one of its questions: the id of a task is that of its answer. So both
-last, and what a subscriber missed is in the log. An unknown session begins anew under its name: a client
+A session is a chat of ours, a task one of its questions: the id of a task is that of its answer. So both are
+stored, and what a subscriber missed is in the log. An unknown session begins anew under its name: a client
 forgets a session only when it is told that it ended.
 """
 
@@ -39,9 +39,9 @@ from agent_tui.wire.agent_tasks_encode import (
     UNKNOWN_TASK,
     AgentTaskEncoder,
     error_event,
+    parse_subscription,
     prompt_asked,
     session_ended,
-    subscription,
     task_id_of,
 )
 
@@ -54,29 +54,29 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Queued:
-    """A task that waits for the end of the one before; ``is_asked``: it is being stored."""
+class _QueuedTask:
+    """A task that waits for the end of the one before."""
 
     task_id: str
     question: QuestionFields
-    is_asked: bool = False
+    is_being_stored: bool = False
     is_cancelled: bool = False
 
 
 @dataclass(slots=True)
 class _Subscription:
     """What one socket receives of one session: about ``tasks``, ``None``: about all. ``seen`` is the newest
-    event that was read, ``told`` the newest that was sent for each task.
+    event that was read, ``sent`` the newest that was sent for each task.
     """
 
     session_id: str
     chat_id: str = ""  # empty: the session does not exist yet
     seen: int = 0
     tasks: set[str] | None = None
-    told: dict[str, int] = field(default_factory=dict)
+    sent: dict[str, int] = field(default_factory=dict)
     encoders: dict[str, AgentTaskEncoder] = field(default_factory=dict)  # of tasks that have not ended
     reader: asyncio.Task[None] | None = None
-    unsent: deque[str] = field(default_factory=deque)  # frames of what was told: a reader may be cancelled
+    unsent: deque[str] = field(default_factory=deque)  # frames that a cancelled reader did not send
 
     def wants(self, task_id: str) -> bool:
         """Return whether the subscription includes the task."""
@@ -90,14 +90,14 @@ class _Subscription:
         """Return the frames of one event that were not sent before."""
         self.seen = max(self.seen, frame.seq)
         task_id = frame.message_id
-        if not task_id or not self.wants(task_id) or frame.seq <= self.told.get(task_id, 0):
+        if not task_id or not self.wants(task_id) or frame.seq <= self.sent.get(task_id, 0):
             return []
         encoder = self.encoders.get(task_id)
         if encoder is None:
             if frame.name != "turn_started":
                 return []  # a question, or the rest of a finished task
             encoder = self.encoders[task_id] = AgentTaskEncoder(task_id)
-        self.told[task_id] = frame.seq
+        self.sent[task_id] = frame.seq
         if frame.name in ("turn_done", "run_failed"):
             del self.encoders[task_id]
         return encoder.encode(frame.event)
@@ -111,7 +111,7 @@ class AgentService:
         self._hub = hub
         self._workspaces = workspaces
         self._listeners: set[_Listener] = set()
-        self._queues: dict[str, deque[_Queued]] = {}  # by chat, while tasks are being worked on
+        self._queues: dict[str, deque[_QueuedTask]] = {}  # by chat, while tasks are being worked on
         self._workers: set[asyncio.Task[None]] = set()
         self._lost: dict[str, str] = {}  # task id → why it did not begin
 
@@ -132,7 +132,7 @@ class AgentService:
         session_id, chat_id = await self._session(fields.text("sessionId") or "")
         task_id = question.answer_id
         if not await self._try_to_ask(chat_id, question):
-            self._queue(chat_id, _Queued(task_id, question))
+            self._queue(chat_id, _QueuedTask(task_id, question))
         return json_answer({"sessionId": session_id, "taskId": task_id}, HTTPStatus.CREATED)
 
     async def cancel(self, request: Request) -> Response:
@@ -142,7 +142,7 @@ class AgentService:
             for queued in queue:
                 if queued.task_id == task_id:
                     queued.is_cancelled = True
-                    if not queued.is_asked:
+                    if not queued.is_being_stored:
                         queue.remove(queued)
                         self._lose(chat_id, task_id, STOPPED)
                     return json_answer({})
@@ -185,7 +185,7 @@ class AgentService:
             return False
         return True
 
-    def _queue(self, chat_id: str, queued: _Queued) -> None:
+    def _queue(self, chat_id: str, queued: _QueuedTask) -> None:
         queue = self._queues.get(chat_id)
         if queue is None:
             queue = self._queues[chat_id] = deque()
@@ -197,23 +197,23 @@ class AgentService:
             raise Refused("Too many tasks are queued", detail, status=HTTPStatus.TOO_MANY_REQUESTS)
         queue.append(queued)
 
-    async def _work(self, chat_id: str, queue: deque[_Queued]) -> None:
+    async def _work(self, chat_id: str, queue: deque[_QueuedTask]) -> None:
         try:
             while queue:
                 await self._engine.chats.wait_for_answer(chat_id)
-                if queue and await self._is_settled(chat_id, queue[0]):
+                if queue and await self._try_to_ask_queued(chat_id, queue[0]):
                     queue.popleft()
         finally:
             del self._queues[chat_id]
 
-    async def _is_settled(self, chat_id: str, queued: _Queued) -> bool:
+    async def _try_to_ask_queued(self, chat_id: str, queued: _QueuedTask) -> bool:
         """Ask a queued task; return False if another answer comes first."""
-        queued.is_asked = True
+        queued.is_being_stored = True
         try:
             await self._engine.chats.ask(chat_id, queued.question)
         except AgentTuiError as error:
             if isinstance(error, Refused) and error.code == ANSWER_RUNNING and not queued.is_cancelled:
-                queued.is_asked = False
+                queued.is_being_stored = False
                 return False
             self._lose(chat_id, queued.task_id, STOPPED if queued.is_cancelled else str(error))
         if queued.is_cancelled:  # while it was being stored
@@ -240,9 +240,9 @@ class AgentService:
                     message = await socket.receive()
                     if message["type"] == "websocket.disconnect":
                         break
-                    asked = subscription(message.get("text") or "")
-                    if asked is not None:
-                        await listener.subscribe(*asked)
+                    wanted = parse_subscription(message.get("text") or "")
+                    if wanted is not None:
+                        await listener.subscribe(*wanted)
             except WebSocketDisconnect:
                 pass
             except AgentTuiError as error:
@@ -274,41 +274,41 @@ class _Listener:
 
     async def subscribe(self, session_id: str, task_id: str) -> None:
         """Send from now on the events of a session, or of this task in it from its first event on."""
-        found = self._subscriptions.get(session_id)
-        if found is None:
+        subscription = self._subscriptions.get(session_id)
+        if subscription is None:
             if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
                 await self._socket.close(1008, f"at most {MAX_SUBSCRIPTIONS} sessions")
                 raise WebSocketDisconnect(1008)
-            found = self._subscriptions[session_id] = _Subscription(session_id)
+            subscription = self._subscriptions[session_id] = _Subscription(session_id)
             chat_id = await self._service.chat_of(session_id)
-            seen = await self._now(chat_id) if chat_id else 0
-            if chat_id and not found.chat_id:  # otherwise it was made meanwhile
-                found.chat_id, found.seen = chat_id, seen
+            seen = await self._newest_event(chat_id) if chat_id else 0
+            if chat_id and not subscription.chat_id:  # otherwise it was made meanwhile
+                subscription.chat_id, subscription.seen = chat_id, seen
         if task_id:
-            await self._name(found, task_id)
-        if found.chat_id and found.reader is None:
-            self._read(found)
+            await self._name(subscription, task_id)
+        if subscription.chat_id and subscription.reader is None:
+            self._read(subscription)
 
     def session_made(self, session_id: str, chat_id: str) -> None:
         """Take the chat of a session that was subscribed to before it existed."""
-        found = self._subscriptions.get(session_id)
-        if found is not None and found.reader is None:
-            found.chat_id, found.seen = chat_id, 0
-            self._read(found)
+        subscription = self._subscriptions.get(session_id)
+        if subscription is not None and subscription.reader is None:
+            subscription.chat_id, subscription.seen = chat_id, 0
+            self._read(subscription)
 
     def task_lost(self, chat_id: str, task_id: str, why: str) -> None:
         """Report the end of a task that was not stored; a client that does not read delays no other."""
-        for found in self._subscriptions.values():
-            if found.chat_id == chat_id and found.wants(task_id):
+        for subscription in self._subscriptions.values():
+            if subscription.chat_id == chat_id and subscription.wants(task_id):
                 self._tasks.create_task(self._send([error_event(task_id, why)]))
 
     def leave(self) -> None:
         """Stop all reading."""
-        for found in self._subscriptions.values():
-            if found.reader is not None:
-                found.reader.cancel()
+        for subscription in self._subscriptions.values():
+            if subscription.reader is not None:
+                subscription.reader.cancel()
 
-    async def _now(self, chat_id: str) -> int:
+    async def _newest_event(self, chat_id: str) -> int:
         """Return the event after which a new subscriber gets events: before the current task, if there is
         one.
         """
@@ -317,47 +317,49 @@ class _Listener:
             return chat.last_event_id
         return max(await self._hub.answer_start(chat_id, chat.last_event_id) - 1, 0)
 
-    async def _name(self, found: _Subscription, task_id: str) -> None:
+    async def _name(self, subscription: _Subscription, task_id: str) -> None:
         """Read the task from its beginning, without what was sent already."""
-        found.name(task_id)
-        first = await self._engine.chats.first_event(found.chat_id, task_id)
+        subscription.name(task_id)
+        first = await self._engine.chats.first_event(subscription.chat_id, task_id)
         if first is None:
             if (why := self._service.why_lost(task_id)) is not None:
                 await self._send([error_event(task_id, why)])
-        elif first <= found.seen:
-            if found.reader is not None:
-                found.reader.cancel()
-                found.reader = None
-            found.seen = first - 1
+        elif first <= subscription.seen:
+            if subscription.reader is not None:
+                subscription.reader.cancel()
+                subscription.reader = None
+            subscription.seen = first - 1
 
-    def _read(self, found: _Subscription) -> None:
-        found.reader = self._tasks.create_task(self._tell(found))
+    def _read(self, subscription: _Subscription) -> None:
+        subscription.reader = self._tasks.create_task(self._tell(subscription))
 
-    async def _tell(self, found: _Subscription) -> None:
+    async def _tell(self, subscription: _Subscription) -> None:
         counts = not is_child(self._socket)
-        waiting = self._engine.wait_for(found.chat_id) if counts else nullcontext()
+        waiting = self._engine.wait_for(subscription.chat_id) if counts else nullcontext()
         try:
             with waiting:
-                async with aclosing(self._hub.read(found.chat_id, found.seen, counts=counts)) as batches:
+                async with aclosing(
+                    self._hub.read(subscription.chat_id, subscription.seen, counts=counts)
+                ) as batches:
                     async for batch in batches:
                         for frame in batch:
-                            found.unsent += found.frames(frame)
-                            await self._send_rest(found)
-            if not await self._service.chat_of(found.session_id):  # otherwise the backend stops
-                open_tasks = list(found.encoders)
-                found.encoders.clear()
-                found.reader = None
+                            subscription.unsent += subscription.frames(frame)
+                            await self._send_rest(subscription)
+            if not await self._service.chat_of(subscription.session_id):  # otherwise the backend stops
+                open_tasks = list(subscription.encoders)
+                subscription.encoders.clear()
+                subscription.reader = None
                 await self._send([session_ended(task_id) for task_id in open_tasks])
         except AgentTuiError as error:
             log.error("a session cannot be read: %s", error)
-            await self._send([error_event(task_id, str(error)) for task_id in found.encoders])
-            found.reader = None
+            await self._send([error_event(task_id, str(error)) for task_id in subscription.encoders])
+            subscription.reader = None
 
-    async def _send_rest(self, found: _Subscription) -> None:
+    async def _send_rest(self, subscription: _Subscription) -> None:
         with suppress(WebSocketDisconnect, RuntimeError):
-            while found.unsent:
-                await self._socket.send_text(found.unsent[0])  # waits before it sends, never after
-                found.unsent.popleft()
+            while subscription.unsent:
+                await self._socket.send_text(subscription.unsent[0])  # waits before it sends, never after
+                subscription.unsent.popleft()
 
     async def _send(self, frames: list[str]) -> None:
         with suppress(WebSocketDisconnect, RuntimeError):  # it has gone: ``listen`` notices that
@@ -366,7 +368,7 @@ class _Listener:
 
 
 def _question(fields: Fields) -> QuestionFields:
-    files = tuple(_file(one, place) for place, one in enumerate(fields.objects("attachments") or (), 1))
+    files = tuple(_file(file, place) for place, file in enumerate(fields.objects("attachments") or (), 1))
     prompt = prompt_asked(fields.text("prompt") or "", has_files=bool(files))
     if not prompt.strip() and not files:
         raise wrong_field("prompt", "is empty")
@@ -383,10 +385,10 @@ def _question(fields: Fields) -> QuestionFields:
 def _file(fields: Fields, place: int) -> Attachment:
     """Return a file of a task; its fields are not specified anywhere."""
     names = ("name", "filename", "fileName")
-    name = next((found for one in names if (found := fields.text(one))), f"attachment {place}")
+    name = next((found for key in names if (found := fields.text(key))), f"attachment {place}")
     types = ("type", "mimeType", "mime_type")
-    type_ = next((found for one in types if (found := fields.text(one))), "text/plain")
-    content = next((found for one in ("text", "data") if (found := fields.text(one)) is not None), None)
+    type_ = next((found for key in types if (found := fields.text(key))), "text/plain")
+    content = next((found for key in ("text", "data") if (found := fields.text(key)) is not None), None)
     return Attachment(name, fields.needed_text("content") if content is None else content, type_)
 
 

@@ -62,7 +62,7 @@ class AgentSockets:
         self._engine = engine
         self._hub = hub
         self._workspaces = workspaces
-        self._held: set[str] = set()
+        self._in_use: set[str] = set()
 
     def routes(self) -> list[BaseRoute]:
         """Return the one route."""
@@ -74,18 +74,18 @@ class AgentSockets:
         if not ID.fullmatch(chat_id):
             await socket.send_denial_response(problem(HTTPStatus.NOT_FOUND, "There is no such chat"))
             return
-        if chat_id in self._held:
+        if chat_id in self._in_use:
             # As the original's client expects it: not accepted, with 403.
             detail = "Another client holds it."
             busy = problem(HTTPStatus.FORBIDDEN, "The chat is busy", detail, code=CHAT_BUSY)
             await socket.send_denial_response(busy)
             return
-        self._held.add(chat_id)
+        self._in_use.add(chat_id)
         try:
             new = {"workspace": self._workspaces.default, "client_key": f"agent_ws:{chat_id}"}
             await _Connection(self._engine, self._hub, socket, new).serve()
         finally:
-            self._held.discard(chat_id)
+            self._in_use.discard(chat_id)
 
 
 class _Connection:
@@ -97,7 +97,7 @@ class _Connection:
         self._socket = socket
         self._new = new
         self._answering: asyncio.Task[None] | None = None
-        self._asked: AnswerStart | None = None
+        self._current: AnswerStart | None = None
         self._is_left = False
 
     async def serve(self) -> None:
@@ -125,7 +125,7 @@ class _Connection:
             if message["type"] == "websocket.disconnect":
                 return
             try:
-                asked = _user_message(message.get("text"))
+                question = _user_message(message.get("text"))
             except _Fault as fault:
                 faults += 1
                 await self._send(error_frame(str(fault), fault.code))
@@ -133,8 +133,8 @@ class _Connection:
             if self._answering is not None and not self._answering.done():
                 await self._send(error_frame("A question is being answered", CHAT_BUSY))
             else:
-                self._asked = None
-                self._answering = tasks.create_task(self._answer(asked))
+                self._current = None
+                self._answering = tasks.create_task(self._answer(question))
         await self._socket.close(1008, "too many frames that are not of the protocol")
 
     async def _answer(self, message: UserMessage) -> None:
@@ -144,25 +144,25 @@ class _Connection:
             question = QuestionFields(content=message.text, attachments=files, is_alone=True)
             counts = not is_child(self._socket)
             with self._engine.wait_for(chat.id) if counts else nullcontext():
-                self._asked = asked = await self._engine.chats.ask(chat.id, question)
+                self._current = answer = await self._engine.chats.ask(chat.id, question)
                 if self._is_left:
-                    await self._engine.chats.stop_answer(asked.message_id)
+                    await self._engine.chats.stop_answer(answer.message_id)
                     return
-                offers = _Offers(asked.message_id, chat.workspace)
-                async with aclosing(self._hub.read(chat.id, asked.after, counts=counts)) as batches:
-                    await self._tell(batches, AgentSocketEncoder(), offers)
+                offers = _Offers(answer.message_id, chat.workspace)
+                async with aclosing(self._hub.read(chat.id, answer.after, counts=counts)) as batches:
+                    await self._send_answer(batches, AgentSocketEncoder(), offers)
         except Refused as error:
             await self._send(error_frame(str(error), CHAT_BUSY if error.code == ANSWER_RUNNING else ""))
         except (AgentTuiError, ToolError) as error:
             await self._send(error_frame(str(error)))
 
-    async def _tell(
+    async def _send_answer(
         self, batches: AsyncGenerator[list[StoredFrame], None], encoder: AgentSocketEncoder, offers: _Offers
     ) -> None:
         async for batch in batches:
-            for event in [one.event for one in batch if one.message_id == offers.turn_id]:
-                for said in (event, *await offers.made_by(event)):
-                    for frame in encoder.encode(said):
+            for event in [stored.event for stored in batch if stored.message_id == offers.turn_id]:
+                for sent in (event, *await offers.made_by(event)):
+                    for frame in encoder.encode(sent):
                         await self._send(frame)
                         if frame.type in TERMINAL:
                             return
@@ -181,8 +181,8 @@ class _Connection:
         answering = self._answering
         if answering is None or answering.done():
             return
-        if self._asked is not None:
-            await self._engine.chats.stop_answer(self._asked.message_id)
+        if self._current is not None:
+            await self._engine.chats.stop_answer(self._current.message_id)
             answering.cancel()
         await asyncio.wait({answering})  # one that is just being stored stops then
 
@@ -222,14 +222,14 @@ def _attachments(workspace: str, paths: tuple[str, ...]) -> tuple[ev.Attachment,
     if not paths:
         return ()
     files = Workspace.of(ToolPlace(Path(workspace) if workspace else None))
-    found = []
+    attachments = []
     for path in paths:
         data = files.read(path, MAX_FILE_BYTES)
         try:
-            found.append(attached_image(path, data) or ev.Attachment(path, data.decode("utf-8")))
+            attachments.append(attached_image(path, data) or ev.Attachment(path, data.decode("utf-8")))
         except UnicodeDecodeError:
             raise ToolError(f"{inert_line(path, 200)}: is not text") from None
-    return tuple(found)
+    return tuple(attachments)
 
 
 @dataclass(slots=True)

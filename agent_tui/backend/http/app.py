@@ -63,8 +63,8 @@ class Door:
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
-    """What the HTTP API needs to know: whom to admit, and what to say about itself.
+class Api:
+    """Whom the HTTP API admits, and what it says about itself.
 
     With ``token`` ``None``, Host and Origin alone decide; then ``stop`` is not allowed.
     """
@@ -81,7 +81,7 @@ class Face:
 def build_app(
     engine: Engine,
     hub: Hub,
-    face: Face,
+    api: Api,
     traffic: Traffic,
     models: Models | None = None,
     more: Sequence[BaseRoute] = (),
@@ -90,56 +90,55 @@ def build_app(
     """Return the ASGI app with the routes for rooms and those of ``more``; the routes for providers need
     ``models``.
     """
-
-    routes = _own_routes(engine, hub, face, traffic)
-    routes += RoomRoutes(engine, hub, face.keep_alive_seconds, workspaces).routes()
+    routes = _own_routes(engine, hub, api, traffic)
+    routes += RoomRoutes(engine, hub, api.keep_alive_seconds, workspaces).routes()
     if models is not None:
         routes += Providers(models).routes()
     routes += more
-    middleware = [Middleware(Guard, hosts=face.hosts, token=face.token), Middleware(Door, traffic=traffic)]
+    middleware = [Middleware(Guard, hosts=api.hosts, token=api.token), Middleware(Door, traffic=traffic)]
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
     app.router.redirect_slashes = False
     app.router.default = problem(HTTPStatus.NOT_FOUND)  # Starlette's is 403 for a WebSocket, which means busy
     return app
 
 
-def _own_routes(engine: Engine, hub: Hub, face: Face, traffic: Traffic) -> list[BaseRoute]:
+def _own_routes(engine: Engine, hub: Hub, api: Api, traffic: Traffic) -> list[BaseRoute]:
     async def health(_request: Request) -> Response:
-        about = {"version": __version__, "protocol": BACKEND_PROTOCOL, "instance": face.instance}
+        about = {"version": __version__, "protocol": BACKEND_PROTOCOL, "instance": api.instance}
         return json_answer({"status": "ok", **about})
 
     def under_way() -> dict[str, int]:
         return {
             "rooms_running": engine.running(ROOM),
             "answers_running": engine.running(CHATS),
-            "voice_rooms": face.voice_rooms(),
+            "voice_rooms": api.voice_rooms(),
         }
 
     async def backend(_request: Request) -> Response:
-        return json_answer({**under_way(), "programs_open": face.programs(), "in_use": is_in_use()})
+        return json_answer({**under_way(), "programs_open": api.programs(), "in_use": is_in_use()})
 
     def is_in_use() -> bool:
-        return traffic.under_way > 1  # the others than the one that asks
+        return traffic.under_way > 1  # besides the request that asks
 
     async def use(_request: Request) -> Response:
         return EventStream(_open_until(hub), math.inf)  # its reader waits for nothing
 
     async def stop(request: Request) -> Response:
-        cut = under_way()
-        if request.query_params.get("if_idle") and any(cut.values()):
+        broken_off = under_way()
+        if request.query_params.get("if_idle") and any(broken_off.values()):
             return problem(HTTPStatus.CONFLICT, "The backend is at work")
         if request.query_params.get("if_unused") and is_in_use():
             return problem(HTTPStatus.CONFLICT, "The backend is in use")
         traffic.closed = True  # at once: nobody else begins to use it
-        face.stop()
-        return json_answer({"status": "stopping", **cut}, HTTPStatus.ACCEPTED)
+        api.stop()
+        return json_answer({"status": "stopping", **broken_off}, HTTPStatus.ACCEPTED)
 
     routes: list[BaseRoute] = [
         by_method("/health", GET=health),
         by_method("/api/backend", GET=backend),
         by_method("/api/backend/use", GET=use),
     ]
-    if face.token is not None:
+    if api.token is not None:
         routes.append(by_method("/api/backend/stop", POST=stop))
     return routes
 

@@ -153,19 +153,19 @@ class Fields:
         return value
 
     def settings(self, record: type, *, is_new: bool = False) -> dict[str, Any]:
-        """Return the settings of ``record`` in the body: all that a new one can have, or those that can be
-        changed. Null counts if it has a meaning. A new one requires some of them.
+        """Return the settings of ``record`` in the body: those that a new one can have (some are required),
+        or those that can be changed. Null counts where it has a meaning.
         """
-        said: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for name, setting in settings_of(record).items():
             if not (setting.in_new if is_new else setting.in_change):
                 continue
             value = self._setting(setting)
             if value is not None or (setting.nullable and name in self._values):
-                said[name] = value
+                settings[name] = value
             elif is_new and setting.required:
                 raise self._wrong(name, "is missing")
-        return said
+        return settings
 
     def _setting(self, setting: Setting) -> Any:
         readers = {str: self.text, int: self.number, float: self.decimal, bool: self.flag, tuple: self.texts}

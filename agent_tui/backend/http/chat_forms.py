@@ -38,7 +38,7 @@ class ClientForm(IntEnum):
     FULL = 2
 
 
-def form_asked(accept: str) -> ClientForm:
+def form_of_accept(accept: str) -> ClientForm:
     """Return the form that an ``Accept`` header asks for: of its ranges for event streams the one with the
     greatest ``q``; of several such, the most detailed.
     """
@@ -47,8 +47,8 @@ def form_asked(accept: str) -> ClientForm:
         type_, *parts = (part.strip() for part in _PART.findall(range_) or [""])
         if type_.lower() != EVENT_STREAM:
             continue
-        named = (part.partition("=") for part in parts)
-        parameters = {name.strip().lower(): value.strip().strip('"') for name, _, value in named}
+        pairs = (part.partition("=") for part in parts)
+        parameters = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
         form = ClientForm.PLAIN
         if parameters.get("deltas") == "1":
             form = ClientForm.FULL if parameters.get("full") == "1" else ClientForm.DELTAS
@@ -120,8 +120,8 @@ class Snapshots:
                         self._flush(sent)
                         sent.append(_step_frame(frame, data))
                 case "answer_started":  # ids start over
-                    for known in (self._words, self._newest, self._calls):
-                        known.clear()
+                    for mapping in (self._words, self._newest, self._calls):
+                        mapping.clear()
                 case name if name in TERMINAL:
                     self._flush(sent)
                     sent.append(frame)
@@ -142,10 +142,10 @@ class Snapshots:
             sent.append(frame)
 
     def _add(self, frame: StoredFrame) -> None:
-        added = json.loads(frame.data)
-        id_ = added["id"]
-        if id_ in self._words and "content" in added:
-            self._words[id_] += dump(added["content"])[1:-1]
+        delta = json.loads(frame.data)
+        id_ = delta["id"]
+        if id_ in self._words and "content" in delta:
+            self._words[id_] += dump(delta["content"])[1:-1]
             self._newest.pop(id_, None)  # in the order of the log
             self._newest[id_] = frame
 

@@ -30,7 +30,7 @@ def question(fields: Fields) -> QuestionFields:
     """Return the question."""
     return QuestionFields(
         content=fields.text("content") or "",
-        attachments=tuple(_attachment(one) for one in fields.objects("attachments") or ()),
+        attachments=tuple(_attachment(file) for file in fields.objects("attachments") or ()),
         thinking=fields.flag("thinking_enabled"),
         tools=fields.texts("enabled_tools"),
         parent_id=fields.text("parent_id"),
@@ -62,7 +62,7 @@ def _attachment(fields: Fields) -> Attachment:
     )
 
 
-def word_of(fields: Fields) -> AskDecision:
+def decision_of(fields: Fields) -> AskDecision:
     """Return a person's decision about a call that asks, in a chat or a room."""
     return AskDecision(
         fields.needed_text("decision"),

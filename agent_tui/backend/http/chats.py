@@ -15,7 +15,7 @@ from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.http import chat_requests, room_requests
 from agent_tui.backend.http.body import read_fields
-from agent_tui.backend.http.chat_forms import ClientForm, form_asked, in_form
+from agent_tui.backend.http.chat_forms import ClientForm, form_of_accept, in_form
 from agent_tui.backend.http.chat_requests import MAX_QUESTION_BYTES
 from agent_tui.backend.http.conversations import ConversationCalls, Dialect
 from agent_tui.backend.http.presence import is_child
@@ -60,10 +60,10 @@ class ChatRoutes:
         """Return one route for each path, so that a 405 names all its methods."""
         calls = self._calls
         return [
-            *calls.routes(listed=self.list_chats, said=self.ask),
-            by_method(f"{calls.one}/events", GET=self.events),
-            by_method(f"{calls.one}/stop", POST=calls.pause),
-            by_method(f"{calls.one}/compact", POST=self.compact),
+            *calls.routes(get_list=self.list_chats, post_message=self.ask),
+            by_method(f"{calls.path}/events", GET=self.events),
+            by_method(f"{calls.path}/stop", POST=calls.pause),
+            by_method(f"{calls.path}/compact", POST=self.compact),
             by_method("/api/search", GET=self.search),
         ]
 
@@ -79,12 +79,12 @@ class ChatRoutes:
         if words is None:
             raise Refused("q is missing", "It holds the words to search.", status=HTTPStatus.BAD_REQUEST)
         if len(words) > MAX_QUERY_CHARACTERS:
-            longest = f"q may have {MAX_QUERY_CHARACTERS:,} characters."
-            raise Refused("q is too long", longest, status=HTTPStatus.BAD_REQUEST)
+            detail = f"q may have {MAX_QUERY_CHARACTERS:,} characters."
+            raise Refused("q is too long", detail, status=HTTPStatus.BAD_REQUEST)
         kinds = tuple(request.query_params.get("kinds", ",".join(CHATS.names)).split(","))
         if strange := [kind for kind in kinds if kind not in KINDS]:
-            known = f"{strange[0][:100]!r} is not one of: {', '.join(KINDS)}."
-            raise Refused("kinds is not a list of kinds", known, status=HTTPStatus.BAD_REQUEST)
+            detail = f"{strange[0][:100]!r} is not one of: {', '.join(KINDS)}."
+            raise Refused("kinds is not a list of kinds", detail, status=HTTPStatus.BAD_REQUEST)
         hits = await self._engine.search(words, room_requests.limit(request) or DEFAULT_HITS, kinds)
         return json_answer({"hits": [asdict(hit) for hit in hits]})
 
@@ -101,17 +101,17 @@ class ChatRoutes:
         if (recorded := fields.object("recorded")) is not None:
             message_id = await self._chats.record(chat_id, chat_requests.recorded(recorded))
             return json_answer({"message_id": message_id}, HTTPStatus.CREATED)
-        asked = chat_requests.question(fields)
-        with ExitStack() as there:
-            there.enter_context(self._attending(chat_id, form))  # before a tool can ask
-            begun = await self._chats.ask(chat_id, asked)
+        question = chat_requests.question(fields)
+        with ExitStack() as while_open:
+            while_open.enter_context(self._attending(chat_id, form))  # before a tool can ask
+            answer = await self._chats.ask(chat_id, question)
             counts = not is_child(request)
             if counts:
-                there.enter_context(self._engine.wait_for(chat_id))
-            batches = in_dialect(self._hub.read(chat_id, begun.after, counts=counts), frame)
-            frames = in_form(batches, form, seen, lambda said: said.name in TERMINAL)
+                while_open.enter_context(self._engine.wait_for(chat_id))
+            batches = in_dialect(self._hub.read(chat_id, answer.after, counts=counts), frame)
+            frames = in_form(batches, form, seen, lambda stored: stored.name in TERMINAL)
             body = pieces(frames, None)
-            return EventStream(body, self._keep_alive_seconds, there.pop_all(), is_run=True)
+            return EventStream(body, self._keep_alive_seconds, while_open.pop_all(), is_run=True)
 
     async def compact(self, request: Request) -> Response:
         """Begin a summary of what was said; answer with the chat after that."""
@@ -122,8 +122,8 @@ class ChatRoutes:
         return json_answer(conversation_fields(chat), HTTPStatus.ACCEPTED)
 
     async def events(self, request: Request) -> Response:
-        """Answer with what comes after an event: to the end of that answer, or with ``follow`` forever.
-        Without an event, answer with the newest answer, or with ``follow`` everything.
+        """Stream what comes after an event: to the end of that answer, or with ``follow`` forever. Without an
+        event, stream the newest answer, or with ``follow`` everything.
         """
         chat_id = self._calls.id(request)
         form = _form(request)
@@ -156,7 +156,7 @@ class ChatRoutes:
 
 
 def _form(request: Request) -> ClientForm:
-    return form_asked(",".join(request.headers.getlist("accept")))
+    return form_of_accept(",".join(request.headers.getlist("accept")))
 
 
 def _never(_: StoredFrame) -> bool:
@@ -164,10 +164,10 @@ def _never(_: StoredFrame) -> bool:
 
 
 def _end_after(after: int, last: int | None) -> Callable[[StoredFrame], bool]:
-    """Return whether a frame is the first end of an answer after ``after``, or the ``last`` frame."""
+    """Return whether a frame ends an answer after ``after``, or is the ``last`` one, as a function."""
 
-    def ends(said: StoredFrame) -> bool:
-        return said.seq > after and (said.name in TERMINAL or said.seq == last)
+    def ends(stored: StoredFrame) -> bool:
+        return stored.seq > after and (stored.name in TERMINAL or stored.seq == last)
 
     return ends
 

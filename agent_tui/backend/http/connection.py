@@ -36,11 +36,11 @@ PING_SECONDS = 20.0  # between two pings of a WebSocket, and how long an answer 
 def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to ``host`` and ``port`` (0: a free one); raises ``ConfigError``."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"--host {host}: there is no such address", str(error)) from error
     # "localhost" is often both; everyone tries IPv4.
-    family, kind, protocol, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
+    family, kind, protocol, _, address = min(addresses, key=lambda info: info[0] != socket.AF_INET)
     listener = socket.socket(family, kind, protocol)
     try:
         # A restart may take the port of a process that just died; a listening process keeps it.

@@ -1,6 +1,6 @@
 """The calls that rooms and chats have in common: list, make, show, change and delete a conversation, read its
-messages, answer what its tools ask, undo their changes. A dialect (``rooms``, ``chats``) is a table of its
-paths and words, and its streams.
+messages, answer what its tools ask, undo their changes. A dialect (``rooms``, ``chats``) adds its paths,
+words and streams.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starlette.routing import Route
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import EngineKind, Info
 from agent_tui.backend.http.body import Fields, read_fields
-from agent_tui.backend.http.chat_requests import word_of
+from agent_tui.backend.http.chat_requests import decision_of
 from agent_tui.backend.http.problem import json_answer
 from agent_tui.backend.http.room_requests import ID, limit, path_id
 from agent_tui.backend.http.routing import Answer, by_method
@@ -47,19 +47,17 @@ class ConversationCalls(Generic[Info]):
         self._kind = dialect.kind
         self._dialect = dialect
         self._workspaces = workspaces
-        self.one = f"{dialect.path}/{{conversation_id}}"  # the path of a single conversation
+        self.path = f"{dialect.path}/{{conversation_id}}"  # of a single conversation
 
-    def routes(self, *, listed: Answer, said: Answer) -> list[Route]:
-        """Return the routes of both dialects; ``listed`` answers with the list, ``said`` with people's
-        messages. A path is one route, so that a 405 names all its methods.
-        """
+    def routes(self, *, get_list: Answer, post_message: Answer) -> list[Route]:
+        """Return the routes of both dialects. A path is one route, so that a 405 names all its methods."""
         return [
-            by_method(self._dialect.path, GET=listed, POST=self.create),
-            by_method(self.one, GET=self.show, PATCH=self.change, DELETE=self.delete),
-            by_method(f"{self.one}/messages", GET=self.messages, POST=said),
-            by_method(f"{self.one}/asks/{{message_id}}/{{step_id}}", POST=self.answer),
-            by_method(f"{self.one}/changes", GET=self.changes),
-            by_method(f"{self.one}/changes/undo", POST=self.undo),
+            by_method(self._dialect.path, GET=get_list, POST=self.create),
+            by_method(self.path, GET=self.show, PATCH=self.change, DELETE=self.delete),
+            by_method(f"{self.path}/messages", GET=self.messages, POST=post_message),
+            by_method(f"{self.path}/asks/{{message_id}}/{{step_id}}", POST=self.answer),
+            by_method(f"{self.path}/changes", GET=self.changes),
+            by_method(f"{self.path}/changes/undo", POST=self.undo),
         ]
 
     def id(self, request: Request) -> str:
@@ -68,7 +66,7 @@ class ConversationCalls(Generic[Info]):
 
     def all_fields(self, conversations: Iterable[Info]) -> list[dict[str, Any]]:
         """Return conversations as in a list."""
-        return [self._dialect.fields(one) for one in conversations]
+        return [self._dialect.fields(conversation) for conversation in conversations]
 
     def act(self, act: Callable[..., Awaitable[Info]], *names: str) -> Answer:
         """Return a handler that does ``act`` to the conversation (and to what else the path ``names``), and
@@ -77,27 +75,27 @@ class ConversationCalls(Generic[Info]):
 
         async def answer(request: Request) -> Response:
             ids = [self.id(request), *(path_id(request, f"{name}_id", name) for name in names)]
-            return self._one(await act(*ids), HTTPStatus.ACCEPTED)
+            return self._answer_with(await act(*ids), HTTPStatus.ACCEPTED)
 
         return answer
 
     async def create(self, request: Request) -> Response:
         new = self._dialect.read_new(await read_fields(request), self._workspaces)
-        return self._one(await self._engine.create(self._kind, new), HTTPStatus.CREATED)
+        return self._answer_with(await self._engine.create(self._kind, new), HTTPStatus.CREATED)
 
     async def pause(self, request: Request) -> Response:
-        return self._one(await self._engine.pause(self._kind, self.id(request)), HTTPStatus.ACCEPTED)
+        return self._answer_with(await self._engine.pause(self._kind, self.id(request)), HTTPStatus.ACCEPTED)
 
     async def show(self, request: Request) -> Response:
-        return self._one(await self._engine.show(self._kind, self.id(request)))
+        return self._answer_with(await self._engine.show(self._kind, self.id(request)))
 
     async def change(self, request: Request) -> Response:
         id_ = self.id(request)
         change = self._dialect.read_change(await read_fields(request), self._workspaces)
-        return self._one(await self._engine.change(self._kind, id_, change))
+        return self._answer_with(await self._engine.change(self._kind, id_, change))
 
     async def delete(self, request: Request) -> Response:
-        return self._one(await self._engine.delete(self._kind, self.id(request)))
+        return self._answer_with(await self._engine.delete(self._kind, self.id(request)))
 
     async def messages(self, request: Request) -> Response:
         id_, after = self.id(request), request.query_params.get("after")
@@ -105,14 +103,14 @@ class ConversationCalls(Generic[Info]):
             detail = f"after: the id of a message of this {self._kind.noun}."
             raise NotFound("There is no such message", detail)
         page = await self._engine.messages(self._kind, id_, after, limit(request))
-        listed = [self._dialect.message_fields(message) for message in page.messages]
-        return json_answer({"messages": listed, "next": page.next, "as_of": page.as_of})
+        messages = [self._dialect.message_fields(message) for message in page.messages]
+        return json_answer({"messages": messages, "next": page.next, "as_of": page.as_of})
 
     async def answer(self, request: Request) -> Response:
         id_, message_id = self.id(request), path_id(request, "message_id", "message")
         step_id = path_id(request, "step_id", "call")
-        word = word_of(await read_fields(request))
-        await self._engine.answer(self._kind, id_, message_id, step_id, word)
+        decision = decision_of(await read_fields(request))
+        await self._engine.answer(self._kind, id_, message_id, step_id, decision)
         return json_answer({}, HTTPStatus.ACCEPTED)
 
     async def changes(self, request: Request) -> Response:
@@ -121,13 +119,13 @@ class ConversationCalls(Generic[Info]):
         return json_answer({"changes": [asdict(change) for change in changes]})
 
     async def undo(self, request: Request) -> Response:
-        """Undo the change of a call, or without ``step_id`` all of an answer; the answer says what could not
-        be undone.
+        """Undo the change of a call, or without ``step_id`` all changes of an answer; the response says what
+        could not be undone.
         """
         id_, fields = self.id(request), await read_fields(request)
         message_id, step_id = fields.needed_text("message_id"), fields.text("step_id") or ""
         done = await self._engine.files.undo(self._kind, id_, message_id, step_id)
         return json_answer(asdict(done))
 
-    def _one(self, conversation: Info, status: int = HTTPStatus.OK) -> Response:
+    def _answer_with(self, conversation: Info, status: int = HTTPStatus.OK) -> Response:
         return json_answer(self._dialect.fields(conversation), status)

@@ -19,8 +19,8 @@ from agent_tui.wire.content import dump
 
 
 class Attendance:
-    """``/api/presence``: GET stays open as long as the program, and gets what is about to pause; POST reports
-    a key.
+    """``/api/presence``: GET stays open as long as the program, and tells it what is about to pause; POST
+    reports a key.
     """
 
     def __init__(self, presence: OpenPrograms, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:

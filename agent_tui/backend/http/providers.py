@@ -53,23 +53,14 @@ class Providers:
             configured, agents = self._models.configured(), self._models.agents()
         except ModelError as error:
             return problem(HTTPStatus.CONFLICT, error.title, error.detail)
-        named = [
-            {
-                "id": one.name,
-                "name": one.name,
-                "kind": one.kind,
-                "model": self._models.default_model(one.name),
-            }
-            for one in configured
+        default_model = self._models.default_model
+        entries = [
+            _entry(provider.name, provider.kind, default_model(provider.name)) for provider in configured
         ]
-        remote = [
-            {"id": id_, "name": id_, "kind": one.kind, "model": one.name}
-            for one in agents
-            for id_ in [f"{AGENT_PROVIDER}{one.name}"]
-        ]
-        demo = {"id": DEMO, "name": DEMO, "kind": DEMO, "model": DEMO}
-        listed = [*named, *remote, demo] if named else [demo, *remote]  # the default one first
-        return json_answer({"providers": listed})
+        remote = [_entry(f"{AGENT_PROVIDER}{agent.name}", agent.kind, agent.name) for agent in agents]
+        demo = _entry(DEMO, DEMO, DEMO)
+        entries = [*entries, *remote, demo] if entries else [demo, *remote]  # the default one first
+        return json_answer({"providers": entries})
 
     async def models(self, request: Request) -> Response:
         provider_id: str = request.path_params["provider_id"]
@@ -86,17 +77,17 @@ class Providers:
             return _refused(error)
         terms = [self._models.terms(provider_id, name) for name in names]
         # In a thread: the first time, the table of prices is read.
-        known = await asyncio.to_thread(lambda: list(map(offer_of, terms, names)))
+        offers = await asyncio.to_thread(lambda: list(map(offer_of, terms, names)))
         return json_answer(
-            {"models": [{"id": name, **more} for name, more in zip(names, known, strict=True)]}
+            {"models": [{"id": name, **offer} for name, offer in zip(names, offers, strict=True)]}
         )
 
     async def test(self, request: Request) -> Response:
         fields = await read_fields(request)
         endpoint, model = _endpoint(fields), _text(fields, "model")
-        started, notes = time.monotonic(), set[str]()
+        started_at, notes = time.monotonic(), set[str]()
         try:
-            offered = await _model_names(endpoint, is_needed=not model)
+            names = await _model_names(endpoint, is_needed=not model)
             if model:
                 async with asyncio.timeout(endpoint.silence_seconds):
                     notes = await _first_word(endpoint, model)
@@ -106,8 +97,8 @@ class Providers:
         except (ModelError, ConfigError) as error:
             return _refused(error)
         answer = {
-            "models": [{"id": name} for name in offered],
-            "answer_seconds": round(time.monotonic() - started, 3),
+            "models": [{"id": name} for name in names],
+            "answer_seconds": round(time.monotonic() - started_at, 3),
         }
         return json_answer({**answer, "no_tools": True} if "no_tools" in notes else answer)
 
@@ -129,8 +120,8 @@ async def _first_word(endpoint: ProviderAddress, model: str) -> set[str]:
 
     Some servers list their models to everyone, whatever the key, and some models refuse tools.
     """
-    told = (ChatMessage("user", "Say hello in one word."),)
-    request = ModelRequest(told, model, "test", "test", 1, 1, max_tokens=TEST_TOKENS, tools=(TEST_TOOL,))
+    messages = (ChatMessage("user", "Say hello in one word."),)
+    request = ModelRequest(messages, model, "test", "test", 1, 1, max_tokens=TEST_TOKENS, tools=(TEST_TOOL,))
     provider = RemoteProvider(endpoint)
     notes = set[str]()
     try:
@@ -156,13 +147,13 @@ def _endpoint(fields: Fields) -> ProviderAddress:
     key, variable = _text(fields, "api_key"), _text(fields, "api_key_env")
     if not variable:
         return endpoint_to_try(kind, base_url, key, TYPED if key else "")
-    found = os.environ.get(variable, "") or key
-    if not found:
+    value = os.environ.get(variable, "") or key
+    if not value:
         missing = f"the environment variable {inert_line(variable)} is not set"
         raise Refused(
             missing, "Set it and restart the backend, which reads the environment only when it starts."
         )
-    return endpoint_to_try(kind, base_url, found, inert_line(variable))
+    return endpoint_to_try(kind, base_url, value, inert_line(variable))
 
 
 def _text(fields: Fields, name: str) -> str:
@@ -170,6 +161,10 @@ def _text(fields: Fields, name: str) -> str:
     if len(value) > MAX_FIELD_CHARACTERS:
         raise wrong_field(name, f"may have {MAX_FIELD_CHARACTERS:,} characters")
     return value
+
+
+def _entry(id_: str, kind: str, model: str) -> dict[str, str]:
+    return {"id": id_, "name": id_, "kind": kind, "model": model}
 
 
 def _models_answer(names: tuple[str, ...]) -> Response:

@@ -24,10 +24,10 @@ _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 def path_id(request: Request, name: str, what: str) -> str:
     """Return the id for ``name`` in the path; raises ``NotFound`` (no such ``what``) for an invalid one."""
-    found: str = request.path_params[name]
-    if not ID.fullmatch(found):
+    id_: str = request.path_params[name]
+    if not ID.fullmatch(id_):
         raise NotFound(f"There is no such {what}")
-    return found
+    return id_
 
 
 def number(request: Request, name: str, least: int = 0) -> int | None:
@@ -88,15 +88,15 @@ def settings(fields: Fields, record: type, workspaces: Workspaces, *, is_new: bo
     """Return the settings of ``record``, as ``Fields.settings`` does; raises ``Refused`` (422) also for a
     folder in which tools may not work.
     """
-    said = fields.settings(record, is_new=is_new)
-    if "workspace" in said:
-        said["workspace"] = workspaces.check(said["workspace"])
-    return said
+    values = fields.settings(record, is_new=is_new)
+    if "workspace" in values:
+        values["workspace"] = workspaces.check(values["workspace"])
+    return values
 
 
 def when(fields: Fields) -> str:
     """Return when a message is to be said."""
-    found = fields.text("when") or "next"
-    if found not in TIMES:
+    time = fields.text("when") or "next"
+    if time not in TIMES:
         raise wrong_field("when", f"must be one of: {', '.join(TIMES)}")
-    return found
+    return time

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import ROOMS
-from agent_tui.backend.http import room_requests as asked
+from agent_tui.backend.http import room_requests
 from agent_tui.backend.http.body import read_fields
 from agent_tui.backend.http.conversations import ConversationCalls, Dialect
 from agent_tui.backend.http.presence import is_child
@@ -56,8 +56,8 @@ class RoomRoutes:
         dialect = Dialect(
             kind=ROOMS,
             path="/api/rooms",
-            read_new=asked.new_room,
-            read_change=asked.room_change,
+            read_new=room_requests.new_room,
+            read_change=room_requests.room_change,
             fields=room_fields,
             message_fields=listed_message_fields,
         )
@@ -72,15 +72,15 @@ class RoomRoutes:
             "retry": rooms.retry_agent,
             "continue": rooms.continue_agent,
         }
-        agent = f"{calls.one}/agents/{{agent_id}}"
-        queued = f"{calls.one}/queue/{{message_id}}"
+        agent = f"{calls.path}/agents/{{agent_id}}"
+        queued = f"{calls.path}/queue/{{message_id}}"
         return [
-            *calls.routes(listed=self.list_rooms, said=self.say),
-            by_method(f"{calls.one}/run", POST=self.run),
-            by_method(f"{calls.one}/events", GET=self.events),
-            by_method(f"{calls.one}/pause", POST=calls.pause),
-            by_method(f"{calls.one}/resume", POST=calls.act(rooms.resume)),
-            by_method(f"{calls.one}/queue", GET=self.queue),
+            *calls.routes(get_list=self.list_rooms, post_message=self.say),
+            by_method(f"{calls.path}/run", POST=self.run),
+            by_method(f"{calls.path}/events", GET=self.events),
+            by_method(f"{calls.path}/pause", POST=calls.pause),
+            by_method(f"{calls.path}/resume", POST=calls.act(rooms.resume)),
+            by_method(f"{calls.path}/queue", GET=self.queue),
             by_method(queued, PATCH=self.change_queued, DELETE=self.drop_queued),
             *(by_method(f"{agent}/{word}", POST=calls.act(act, "agent")) for word, act in acts.items()),
         ]
@@ -89,12 +89,12 @@ class RoomRoutes:
         if "after" in request.query_params or "wait" in request.query_params:
             return await self._wait_for_changes(request)
         cursor = self._engine.cursor  # before they are read: what changes meanwhile is sent again
-        rooms = await self._engine.list_all(ROOMS, archived=asked.switch(request, "archived"))
+        rooms = await self._engine.list_all(ROOMS, archived=room_requests.switch(request, "archived"))
         return json_answer({"rooms": self._calls.all_fields(rooms), "cursor": cursor})
 
     async def _wait_for_changes(self, request: Request) -> Response:
         """Answer a long poll; it ends at once if its client has left."""
-        after, seconds = request.query_params.get("after", ""), asked.wait_seconds(request)
+        after, seconds = request.query_params.get("after", ""), room_requests.wait_seconds(request)
         waiting = asyncio.create_task(self._engine.changes(after, seconds))
         leaving = asyncio.create_task(until_left(request.receive))
         try:
@@ -116,26 +116,26 @@ class RoomRoutes:
 
     async def run(self, request: Request) -> Response:
         room_id = self._calls.id(request)
-        after = asked.last_event_id(request) or 0
+        after = room_requests.last_event_id(request) or 0
         start = await self._engine.rooms.run(room_id)
         counts = not is_child(request)
-        said = in_dialect(self._hub.read(room_id, start - 1, counts=counts), frame)
-        frames = run_frames(said, after)
-        there = self._engine.wait_for(room_id) if counts else nullcontext()
+        batches = in_dialect(self._hub.read(room_id, start - 1, counts=counts), frame)
+        frames = run_frames(batches, after)
+        while_open = self._engine.wait_for(room_id) if counts else nullcontext()
         body = pieces(frames, self._accumulator(request))
-        return EventStream(body, self._keep_alive_seconds, there, is_run=True)
+        return EventStream(body, self._keep_alive_seconds, while_open, is_run=True)
 
     async def events(self, request: Request) -> Response:
         room_id = self._calls.id(request)
-        after = asked.last_event_id(request)
+        after = room_requests.last_event_id(request)
         if after is None:
-            after = asked.number(request, "after") or 0
+            after = room_requests.number(request, "after") or 0
         await self._engine.show(ROOMS, room_id)
-        dialect = own_frame if asked.switch(request, "queue") else frame
+        dialect = own_frame if room_requests.switch(request, "queue") else frame
         frames = in_dialect(self._hub.read(room_id, after, counts=not is_child(request)), dialect)
         # This client can answer what tools ask.
-        there = self._engine.attend(room_id) if asked.switch(request, "asks") else nullcontext()
-        return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, there)
+        while_open = self._engine.attend(room_id) if room_requests.switch(request, "asks") else nullcontext()
+        return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, while_open)
 
     # --- what a person says ----------------------------------------------------------------------------
 
@@ -145,25 +145,25 @@ class RoomRoutes:
         message_id, status, queue = await self._engine.rooms.say(
             room_id,
             fields.needed_text("content"),
-            when=asked.when(fields),
+            when=room_requests.when(fields),
             to=fields.text("to") or "",
             client_key=fields.text("client_key") or "",
         )
-        said = {"id": message_id, "status": status, **_queue_fields(queue)}
-        return json_answer(said, HTTPStatus.ACCEPTED)
+        answer = {"id": message_id, "status": status, **_queue_fields(queue)}
+        return json_answer(answer, HTTPStatus.ACCEPTED)
 
     async def queue(self, request: Request) -> Response:
         return json_answer(_queue_fields(await self._engine.rooms.queue(self._calls.id(request))))
 
     async def change_queued(self, request: Request) -> Response:
-        room_id, message_id = self._calls.id(request), asked.path_id(request, "message_id", "message")
+        room_id, message_id = self._calls.id(request), room_requests.path_id(request, "message_id", "message")
         fields = await read_fields(request)
         content, to = fields.text("content"), fields.text("to")
         queue = await self._engine.rooms.change_queued(room_id, message_id, content, to)
         return json_answer(_queue_fields(queue))
 
     async def drop_queued(self, request: Request) -> Response:
-        room_id, message_id = self._calls.id(request), asked.path_id(request, "message_id", "message")
+        room_id, message_id = self._calls.id(request), room_requests.path_id(request, "message_id", "message")
         return json_answer(_queue_fields(await self._engine.rooms.drop_queued(room_id, message_id)))
 
     def _accumulator(self, request: Request) -> Accumulator | None:

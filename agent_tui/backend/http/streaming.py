@@ -70,12 +70,12 @@ class Accumulator:
             before = await self._source.text_before(frame.room_id, frame.message_id, frame.seq)
         fields = json.loads(frame.data)
         text = self._texts[frame.message_id] = before + fields["content"]
-        whole: dict[str, object] = {}
+        accumulated_fields: dict[str, object] = {}
         for name, value in fields.items():
-            whole[name] = value
+            accumulated_fields[name] = value
             if name == "content":
-                whole["accumulated"] = text
-        return dump(whole)
+                accumulated_fields["accumulated"] = text
+        return dump(accumulated_fields)
 
 
 async def pieces(
@@ -113,16 +113,16 @@ async def run_frames(
             if batch[0].seq > after and not any(frame.name in TERMINAL for frame in batch):
                 yield batch  # unchanged, since it is shared with other readers
                 continue
-            wanted = []
+            frames = []
             for frame in batch:
                 ends = frame.name in TERMINAL
                 if ends or frame.seq > after:
-                    wanted.append(frame)
+                    frames.append(frame)
                 if ends:
-                    yield wanted
+                    yield frames
                     return
-            if wanted:
-                yield wanted
+            if frames:
+                yield frames
 
 
 class EventStream(Response):

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from agent_tui.backend.engine.answer.tool_runs import ForeignCall, ToolRuns
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.http.body import read_fields, wrong_field
-from agent_tui.backend.http.chat_requests import word_of
+from agent_tui.backend.http.chat_requests import decision_of
 from agent_tui.backend.http.presence import is_child
 from agent_tui.backend.http.problem import json_answer
 from agent_tui.backend.http.room_requests import path_id
@@ -64,16 +64,16 @@ class Tools:
         is_waiting = request.query_params.get("wait") != "0"
         tools = [
             {
-                "name": one.spec.name,
-                "description": one.spec.description,
-                "parameters": one.spec.parameters,
-                "permission": one.permission,
-                "source": one.source,
-                "only_if_named": one.spec.name in ROOM_TOOLS,
+                "name": tool.spec.name,
+                "description": tool.spec.description,
+                "parameters": tool.spec.parameters,
+                "permission": tool.permission,
+                "source": tool.source,
+                "only_if_named": tool.spec.name in ROOM_TOOLS,
             }
-            for one in await self._tools.list_tools(is_waiting=is_waiting)
+            for tool in await self._tools.list_tools(is_waiting=is_waiting)
         ]
-        servers = [asdict(one) for one in self._tools.servers()]
+        servers = [asdict(server) for server in self._tools.servers()]
         return json_answer({"tools": tools, "servers": servers})
 
     async def run(self, request: Request) -> Response:
@@ -88,15 +88,15 @@ class Tools:
         for field, text in (("conversation", conversation), ("name", name)):
             if not text or len(text) > MAX_NAME_CHARACTERS:
                 raise wrong_field(field, f"must have 1 to {MAX_NAME_CHARACTERS} characters")
-        asked = ForeignCall(
+        call = ForeignCall(
             conversation, workspace, name, fields.text("arguments") or "", is_alone=is_child(request)
         )
-        return EventStream(_frames(self._runs.run(asked)), is_run=True)
+        return EventStream(_frames(self._runs.run(call)), is_run=True)
 
     async def answer(self, request: Request) -> Response:
         """Take a person's decision about a call that asks."""
         run_id = path_id(request, "run_id", "call of a tool")
-        await self._runs.answer(run_id, word_of(await read_fields(request)))
+        await self._runs.answer(run_id, decision_of(await read_fields(request)))
         return json_answer({}, HTTPStatus.ACCEPTED)
 
     async def rules(self, _request: Request) -> Response:
@@ -107,8 +107,8 @@ class Tools:
         return await self.rules(request)
 
 
-async def _frames(happened: AsyncGenerator[list[NewEvent], None]) -> AsyncGenerator[bytes, None]:
-    async with aclosing(happened):
-        async for events in happened:
+async def _frames(batches: AsyncGenerator[list[NewEvent], None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(batches):
+        async for events in batches:
             yield b"".join(frame_bytes(None, event.name, event.data) for event in events)
     yield frame_bytes(None, "end", "{}")

@@ -16,7 +16,7 @@ class Workspaces:
 
     @property
     def default(self) -> str:
-        """Return the folder of conversations whose protocol has none: the first of the roots, or none."""
+        """The folder of conversations whose protocol has none: the first of the roots, "" without roots."""
         return str(self._roots[0]) if self._roots else ""
 
     def check(self, workspace: str | None) -> str | None:
@@ -25,13 +25,13 @@ class Workspaces:
             return workspace
         try:
             folder = Path(workspace)
-            found = folder.resolve()
-            is_folder = folder.is_absolute() and found.is_dir()
+            resolved = folder.resolve()
+            is_folder = folder.is_absolute() and resolved.is_dir()
         except (OSError, RuntimeError, ValueError):  # links in a circle, a name too long, half a character
             raise wrong_field("workspace", "cannot be a folder") from None
-        if self._roots is not None and not any(found.is_relative_to(root) for root in self._roots):
+        if self._roots is not None and not any(resolved.is_relative_to(root) for root in self._roots):
             where = ", ".join(map(str, self._roots)) or "none: the server was started without --workspace"
             raise wrong_field("workspace", f"must be a folder in one that the server allows ({where})")
         if not is_folder:
             raise wrong_field("workspace", "must be a folder that exists, by its absolute path")
-        return workspace if self._roots is None else str(found)
+        return workspace if self._roots is None else str(resolved)

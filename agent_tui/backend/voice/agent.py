@@ -1,7 +1,7 @@
 """Our agent in one voice room: a process of its own (``agent_tui.voice_agent``), started with the room.
 
-It reports its state on its output, one JSON object a line (``state``: warm, joined, notice or failed, these
-with ``detail``), and gets on its input, in one line, where to join and as whom.
+It reports its state on its output, one JSON object a line (``state``: warm, joined, notice or failed, the
+last two with ``detail``), and gets on its input, in one line, where to join and as whom.
 """
 
 from __future__ import annotations
@@ -35,12 +35,10 @@ MAX_NOTICE_CHARACTERS = 500
 JOIN_SECONDS = 120.0  # from its start: slow machines load models slowly
 # Folders of models, and how many cores a model may use: nothing secret. ``passed_environment`` has the rest.
 PASSED_VARIABLES = frozenset(
-    {
-        *("OMP_NUM_THREADS", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "PYTHONPYCACHEPREFIX"),
-    }
+    ("OMP_NUM_THREADS", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "PYTHONPYCACHEPREFIX")
 )
 
-# The agent's orders: address, token, whom it works for (the keys are those of ``VoiceRooms.orders``).
+# The agent's orders: address, token, whom it works for (the keys are those of ``VoiceRooms._orders``).
 Orders = Mapping[str, Any]
 
 
@@ -89,7 +87,7 @@ class VoiceAgent(Program):
                 async for line in lines_of(child.stdout):
                     match state_in(line):
                         case "warm", _:
-                            await _tell(child, await self._orders())
+                            await _send_orders(child, await self._orders())
                         case "joined", _:
                             has_joined = True
                             limit.reschedule(None)
@@ -119,7 +117,7 @@ class VoiceAgent(Program):
         raise ProgramEnded(why)
 
 
-async def _tell(child: Child, orders: Orders) -> None:
+async def _send_orders(child: Child, orders: Orders) -> None:
     child.stdin.write(json.dumps(orders).encode() + b"\n")
     with suppress(ConnectionError):  # it has ended: its output will say so
         await child.stdin.drain()

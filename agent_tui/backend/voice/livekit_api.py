@@ -20,13 +20,13 @@ from agent_tui.model.errors import Refused
 
 OWNER_ATTRIBUTE = "agent-tui.owner"
 AGENT_NAME_ATTRIBUTE = "lk.agent.name"
-_TELLING = ("lk.", "agent-tui.")  # attributes by which programs decide who is what
+_RESERVED = ("lk.", "agent-tui.")  # beginnings of attributes by which programs decide who is what
 TOKEN_LIFE = timedelta(minutes=10)  # the server renews the tokens of participants in the room
 CALL_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class InRoom:
+class Participant:
     """A participant of a LiveKit room."""
 
     identity: str
@@ -55,9 +55,9 @@ class Signer:
     ) -> str:
         """Return a token for a person: to join this room, to be heard there and to write.
 
-        Nobody can change what the token says about them, so only an owner is one; of the ``attributes`` those
-        of LiveKit and of ours are left out. Raises ``Refused`` (422)
-        for a ``room_config`` that LiveKit does not know.
+        Nobody can change what the token says about them, so nobody else can claim to be an owner; LiveKit's
+        ``attributes`` and ours are left out. Raises ``Refused`` (422) for a ``room_config`` that LiveKit does
+        not know.
         """
         grants = api.VideoGrants(
             room_join=True,
@@ -67,11 +67,13 @@ class Signer:
             can_manage_agent_session=is_owner,
         )
         token = self._token(identity, name).with_grants(grants)
-        about = {key: said for key, said in (attributes or {}).items() if not key.startswith(_TELLING)}
+        own_attributes = {
+            key: value for key, value in (attributes or {}).items() if not key.startswith(_RESERVED)
+        }
         if is_owner:
-            about[OWNER_ATTRIBUTE] = "1"
-        if about:
-            token = token.with_attributes(about)
+            own_attributes[OWNER_ATTRIBUTE] = "1"
+        if own_attributes:
+            token = token.with_attributes(own_attributes)
         if metadata:
             token = token.with_metadata(metadata)
         if room_config:
@@ -79,9 +81,7 @@ class Signer:
         return token.to_jwt()
 
     def agent(self, room: str, identity: str, name: str) -> str:
-        """Return a token for our agent: one of kind agent may write under the identity of the people it
-        hears.
-        """
+        """Return a token for our agent; its kind lets it write under the identity of the people it hears."""
         grants = api.VideoGrants(room_join=True, room=room, agent=True, can_update_own_metadata=True)
         token = self._token(identity, name).with_kind("agent").with_grants(grants)
         return token.with_attributes({AGENT_NAME_ATTRIBUTE: name}).to_jwt()
@@ -97,23 +97,23 @@ class RoomCalls:
     def __init__(self, url: str, key: str, secret: str) -> None:
         self._api = api.LiveKitAPI(url, key, secret, timeout=aiohttp.ClientTimeout(total=CALL_SECONDS))
 
-    async def people(self) -> dict[str, list[InRoom]] | None:
+    async def people(self) -> dict[str, list[Participant]] | None:
         """Return the participants of all rooms, including agents."""
         with suppress(api.TwirpError, aiohttp.ClientError, TimeoutError):
             rooms = (await self._api.room.list_rooms(api.ListRoomsRequest())).rooms
-            asked = (api.ListParticipantsRequest(room=room.name) for room in rooms)
-            answers = await asyncio.gather(*map(self._api.room.list_participants, asked))
+            requests = (api.ListParticipantsRequest(room=room.name) for room in rooms)
+            answers = await asyncio.gather(*map(self._api.room.list_participants, requests))
             return {
-                room.name: [_in_room(one) for one in answer.participants]
+                room.name: [_participant(info) for info in answer.participants]
                 for room, answer in zip(rooms, answers, strict=True)
             }
         return None
 
-    async def people_in(self, room: str) -> list[InRoom] | None:
+    async def people_in(self, room: str) -> list[Participant] | None:
         """Return the participants of one room, including agents."""
         with suppress(api.TwirpError, aiohttp.ClientError, TimeoutError):
             answer = await self._api.room.list_participants(api.ListParticipantsRequest(room=room))
-            return [_in_room(one) for one in answer.participants]
+            return [_participant(info) for info in answer.participants]
         return None
 
     async def remove(self, room: str, identity: str) -> None:
@@ -130,9 +130,9 @@ class RoomCalls:
         await self._api.aclose()
 
 
-def _in_room(info: ParticipantInfo) -> InRoom:
+def _participant(info: ParticipantInfo) -> Participant:
     is_agent = info.kind == ParticipantInfo.Kind.AGENT
-    return InRoom(info.identity, info.name, is_agent, info.attributes.get(OWNER_ATTRIBUTE) == "1")
+    return Participant(info.identity, info.name, is_agent, info.attributes.get(OWNER_ATTRIBUTE) == "1")
 
 
 def _room_config(fields: Mapping[str, Any]) -> api.RoomConfiguration:

@@ -50,7 +50,7 @@ class Program(ABC):
 
     @abstractmethod
     async def _live(self, child: Child) -> None:
-        """Attend the running child; return or raise ``ProgramEnded`` when it is over, ``ProgramDone`` or
+        """Watch the running child; return or raise ``ProgramEnded`` when it is over, ``ProgramDone`` or
         ``ProgramFailed`` if it is not to be started again.
         """
 
@@ -60,7 +60,7 @@ class Program(ABC):
 
     @property
     def why(self) -> str:
-        """Return why it failed: one line, and the program's last lines; empty while it has not failed."""
+        """Why it failed: one line, and the program's last lines; empty while it has not failed."""
         return self._why
 
     def start(self) -> None:
@@ -90,7 +90,7 @@ class Program(ABC):
         changed.set()
 
     async def _keep(self) -> None:
-        ends: deque[float] = deque(maxlen=MAX_DEATHS)
+        ended_at: deque[float] = deque(maxlen=MAX_DEATHS)
         while True:
             try:
                 why = await self._once()
@@ -105,9 +105,9 @@ class Program(ABC):
                 self._become("failed", "internal error; the backend's log says more")
                 return
             now = time.monotonic()
-            ends.append(now)
+            ended_at.append(now)
             log.warning("%s ended: %s", self._name, why)
-            recent = [at for at in ends if now - at <= DEATHS_SECONDS]
+            recent = [at for at in ended_at if now - at <= DEATHS_SECONDS]
             if len(recent) >= MAX_DEATHS:
                 lines = self._words.text
                 self._become("failed", f"{why}\n{lines}" if lines else why)
@@ -137,11 +137,11 @@ class Program(ABC):
 
 
 class ProgramEnded(Exception):
-    """The program is no longer usable; says why."""
+    """The program is no longer usable; the text says why."""
 
 
 class ProgramFailed(Exception):
-    """The program reports that it cannot work and would only report it again; says why."""
+    """The program cannot work, and would fail again in the same way; the text says why."""
 
 
 class ProgramDone(Exception):

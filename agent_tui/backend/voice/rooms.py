@@ -32,11 +32,11 @@ from agent_tui.voice_instructions import own_locale, spoken_prompt
 from agent_tui.voice_parts import find_agent_python, find_server, located_server, missing_parts, voice_folder
 
 if TYPE_CHECKING:  # takes half a second, and is only needed once a person talks
-    from agent_tui.backend.voice.livekit_api import InRoom, RoomCalls, Signer
+    from agent_tui.backend.voice.livekit_api import Participant, RoomCalls, Signer
 
 LEFT_SECONDS = 30.0  # a room that everyone has left for this long is over
 LOOK_SECONDS = 2.0  # between checks who is in the rooms
-LOOKS_ELSEWHERE = 5  # one check of another server's room for this many of ours
+OWN_LOOKS_PER_OTHER = 5  # another server's room is checked once for this many checks of ours
 OWNER_PREFIX = "owner-"
 GUEST_PREFIX = "guest-"
 MAX_NAME_CHARACTERS = 60
@@ -80,12 +80,12 @@ class TokenRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
-    """How our agent reaches this backend; ``is_near``: only from this machine."""
+class BackendAddress:
+    """How our agent reaches this backend; ``is_local``: only this machine can reach it."""
 
     url: str
     token: str = field(repr=False)
-    is_near: bool = True
+    is_local: bool = True
 
 
 @dataclass(slots=True)
@@ -97,12 +97,12 @@ class VoiceRoom:
     seen_at: float
     server: OtherServer | None = None  # its server, ``None``: ours
     agent: VoiceAgent | None = None
-    people: list[InRoom] = field(default_factory=list)
+    people: list[Participant] = field(default_factory=list)
     is_demo: bool = False  # it began without a model, and the demo answers
 
 
 # The address of a room's server, empty for ours, and the room's name.
-Spot = tuple[str, str]
+RoomKey = tuple[str, str]
 
 
 class VoiceRooms:
@@ -114,7 +114,7 @@ class VoiceRooms:
         config: Callable[[], VoiceConfig],
         engine: Engine,
         presence: OpenPrograms,
-        home: Home,
+        address: BackendAddress,
         *,
         left_seconds: float = LEFT_SECONDS,
         look_seconds: float = LOOK_SECONDS,
@@ -124,17 +124,17 @@ class VoiceRooms:
         self._config = config
         self._engine = engine
         self._presence = presence
-        self._home = home
+        self._address = address
         self._left_seconds = left_seconds
         self._look_seconds = look_seconds
         self._join_seconds = join_seconds
         folder = voice_folder(data)
         self._server_file = LogFile(folder / "server.log")
         self._agent_file = LogFile(folder / "agent.log")
-        self._rooms: dict[Spot, VoiceRoom] = {}
+        self._rooms: dict[RoomKey, VoiceRoom] = {}
         self._server: VoiceServer | None = None
         self._livekit: tuple[Signer, RoomCalls] | None = None
-        self._elsewhere: dict[OtherServer, tuple[Signer, RoomCalls]] = {}
+        self._other_servers: dict[OtherServer, tuple[Signer, RoomCalls]] = {}
         self._nonce = secrets.token_hex(NONCE_BYTES)
         self._looks = 0
         self._changing = asyncio.Lock()
@@ -158,16 +158,17 @@ class VoiceRooms:
         """
         request = check_token_request(request)
         async with self._changing:
-            server = self._needed_server() if request.server is None else self._use_other(request.server)
-            spot = (request.server.url if request.server is not None else "", request.room)
-            if request.with_agent and spot not in self._rooms:
-                self._needed_agent()
-            room = await self._ensure_room(spot, request)
+            self._check_is_local()
+            server = request.server or self._require_server()
+            key = (request.server.url if request.server is not None else "", request.room)
+            if request.with_agent and key not in self._rooms:
+                self._require_agent()
+            room = await self._ensure_room(key, request)
             try:
                 if isinstance(server, VoiceServer):
                     server.start()  # before the agent, which waits for it
                 if request.with_agent:
-                    self._start_agent(spot, room)
+                    self._start_agent(key, room)
                 signer = await self._ready(server)
             finally:
                 room.seen_at = time.monotonic()
@@ -198,14 +199,14 @@ class VoiceRooms:
         secrets.
         """
         await self._look()
-        found, python = located_server(self._data), find_agent_python(self._data)
+        located, python = located_server(self._data), find_agent_python(self._data)
         server = self._server
-        version = "" if found is None else await self._version(found[0])
+        version = "" if located is None else await self._version(located[0])
         return {
             "server": {
                 "state": "stopped" if server is None else server.state,
-                "path": None if found is None else str(found[0]),
-                "source": None if found is None else found[1],
+                "path": None if located is None else str(located[0]),
+                "source": None if located is None else located[1],
                 "version": version or None,
                 "is_old": is_old(version),
                 "url": server.url if server is not None and server.state == "running" else None,
@@ -213,7 +214,7 @@ class VoiceRooms:
             },
             "agent": {"python": None if python is None else str(python)},
             "missing_parts": [part.name for part in missing_parts(self._data)],
-            "rooms": [_about_room(spot, room) for spot, room in sorted(self._rooms.items())],
+            "rooms": [_about_room(key, room) for key, room in sorted(self._rooms.items())],
             "missing": [
                 {"code": missing.code, "title": missing.title, "detail": missing.detail}
                 for missing in self._missing()
@@ -247,30 +248,26 @@ class VoiceRooms:
 
     def _missing(self) -> list[Refused]:
         missing = []
-        for check in (self._needed_server, self._needed_agent):
+        for check in (self._require_server, self._require_agent):
             try:
                 check()
             except Refused as error:
                 missing.append(error)
         return missing
 
-    def _needed_near(self) -> None:
-        if not self._home.is_near:
-            no_server(
+    def _check_is_local(self) -> None:
+        if not self._address.is_local:
+            _refuse_server(
                 "This backend has no voice rooms", "Voice rooms are for one machine, and others can reach it."
             )
 
-    def _use_other(self, server: OtherServer) -> OtherServer:
-        self._needed_near()
-        return server
-
-    def _needed_server(self) -> VoiceServer:
-        self._needed_near()
+    def _require_server(self) -> VoiceServer:
+        self._check_is_local()
         path = find_server(self._data)
         if path is None:
-            no_server("There is no livekit-server on this machine", "Run: agent-tui voice setup")
+            _refuse_server("There is no livekit-server on this machine", "Run: agent-tui voice setup")
         if not has_interface():
-            no_server(
+            _refuse_server(
                 "This machine has no network interface but loopback",
                 "LiveKit needs another one, even for calls on one machine.",
                 code="voice.no_network",
@@ -279,7 +276,7 @@ class VoiceRooms:
             self._server = VoiceServer(path, voice_folder(self._data), self._server_file)
         return self._server
 
-    def _needed_agent(self) -> Path:
+    def _require_agent(self) -> Path:
         python = find_agent_python(self._data)
         if python is None:
             raise Refused(
@@ -297,8 +294,8 @@ class VoiceRooms:
         state, _ = await asyncio.gather(server.wait_until_started(), asyncio.to_thread(_load_livekit))
         if state != "running":
             why = server.why
-            await self._end_rooms([spot for spot in self._rooms if not spot[0]])
-            no_server("The livekit-server does not start", why, code="voice.server_failed")
+            await self._end_rooms([key for key in self._rooms if not key[0]])
+            _refuse_server("The livekit-server does not start", why, code="voice.server_failed")
         return (await self._signer_and_calls(server))[0]
 
     @property
@@ -310,10 +307,10 @@ class VoiceRooms:
         """Return the signer and the calls for the running server."""
         livekit = await asyncio.to_thread(_load_livekit)
         if isinstance(server, OtherServer):
-            if server not in self._elsewhere:
+            if server not in self._other_servers:
                 calls = livekit.RoomCalls(server.api_url, server.key, server.secret)
-                self._elsewhere[server] = livekit.Signer(server.key, server.secret), calls
-            return self._elsewhere[server]
+                self._other_servers[server] = livekit.Signer(server.key, server.secret), calls
+            return self._other_servers[server]
         if self._livekit is None:
             calls = livekit.RoomCalls(server.api_url, KEY, server.secret)
             self._livekit = livekit.Signer(KEY, server.secret), calls
@@ -323,41 +320,41 @@ class VoiceRooms:
 
     def _owner_prefix(self, server: OtherServer | None) -> str:
         """Return how the identities of this backend's person begin. On servers where others sign tokens, too,
-        they and their terminals are guests of our agent.
+        all other people are guests of our agent.
         """
         return OWNER_PREFIX if server is None else f"{OWNER_PREFIX}{self._nonce}-"
 
-    async def _ensure_room(self, spot: Spot, request: TokenRequest) -> VoiceRoom:
-        room = self._rooms.get(spot)
+    async def _ensure_room(self, key: RoomKey, request: TokenRequest) -> VoiceRoom:
+        room = self._rooms.get(key)
         if room is not None and not await conversation_exists(self._engine, room.conversation_id):
             if room.agent is not None:  # it worked for the deleted conversation
                 await room.agent.stop()
                 room.agent = None
-            begun = await begin_conversation(self._engine, spot[1], self._locale(room.locale))
-            room.conversation_id, room.is_demo = begun.id, begun.provider_id == DEMO_PROVIDER
+            conversation = await begin_conversation(self._engine, key[1], self._locale(room.locale))
+            room.conversation_id, room.is_demo = conversation.id, conversation.provider_id == DEMO_PROVIDER
         elif room is None:
-            begun = await begin_conversation(self._engine, spot[1], self._locale(request.locale))
-            is_demo = begun.provider_id == DEMO_PROVIDER
-            room = VoiceRoom(begun.id, request.locale, time.monotonic(), is_demo=is_demo)
+            conversation = await begin_conversation(self._engine, key[1], self._locale(request.locale))
+            is_demo = conversation.provider_id == DEMO_PROVIDER
+            room = VoiceRoom(conversation.id, request.locale, time.monotonic(), is_demo=is_demo)
         if self._closed:
             raise Refused("The backend is stopping", status=503)
         room.server = request.server  # the key may be a new one
-        self._rooms[spot] = room
+        self._rooms[key] = room
         return room
 
-    def _start_agent(self, spot: Spot, room: VoiceRoom) -> None:
+    def _start_agent(self, key: RoomKey, room: VoiceRoom) -> None:
         if room.agent is None:
             python = find_agent_python(self._data)
             if python is None:
                 return
 
             async def orders() -> Orders:
-                return await self._orders(spot[1], room)
+                return await self._orders(key[1], room)
 
             async def is_gone() -> None:
                 # After a crash the server believes for twenty seconds that the agent is still there.
                 if (server := room.server or self._server) is not None and room.agent is not None:
-                    await (await self._signer_and_calls(server))[1].remove(spot[1], room.agent.identity)
+                    await (await self._signer_and_calls(server))[1].remove(key[1], room.agent.identity)
 
             async def is_over() -> bool:
                 self._looks = 0  # check now, on whatever server
@@ -365,8 +362,8 @@ class VoiceRooms:
                 return not room.people
 
             room.agent = VoiceAgent(
-                spot[1],
-                f"agent-{spot[1]}" if room.server is None else f"agent-{spot[1]}-{self._nonce}",
+                key[1],
+                f"agent-{key[1]}" if room.server is None else f"agent-{key[1]}-{self._nonce}",
                 (python, voice_folder(self._data)),
                 self._agent_file,
                 lambda: self._config().agent,
@@ -391,8 +388,8 @@ class VoiceRooms:
             "token": signer.agent(name, room.agent.identity, "agent-tui"),
             "room": name,
             "identity": room.agent.identity,
-            "backend_url": self._home.url,
-            "backend_token": self._home.token,
+            "backend_url": self._address.url,
+            "backend_token": self._address.token,
             "conversation_id": room.conversation_id,
             "owners": [self._owner_prefix(room.server)],
             "locale": self._locale(room.locale),
@@ -403,10 +400,10 @@ class VoiceRooms:
         """Return the spoken language of a room: the config file's, the terminal's, or ours."""
         return self._config().locale or of_terminal or own_locale()
 
-    async def _end_rooms(self, spots: list[Spot]) -> None:
-        ended = [(spot, room) for spot in spots if (room := self._rooms.pop(spot, None)) is not None]
-        await asyncio.gather(*(room.agent.stop() for _, room in ended if room.agent is not None))
-        for (url, name), room in ended:
+    async def _end_rooms(self, keys: list[RoomKey]) -> None:
+        rooms = [(key, room) for key in keys if (room := self._rooms.pop(key, None)) is not None]
+        await asyncio.gather(*(room.agent.stop() for _, room in rooms if room.agent is not None))
+        for (url, name), room in rooms:
             if self._livekit is not None and not url:
                 await self._livekit[1].delete(name)
             await end_conversation(self._engine, room.conversation_id)
@@ -415,8 +412,8 @@ class VoiceRooms:
     async def _end_servers(self) -> None:
         """End what no room needs anymore."""
         used = {room.server for room in self._rooms.values()}
-        for server in [one for one in self._elsewhere if one not in used]:
-            await self._elsewhere.pop(server)[1].aclose()
+        for server in [other for other in self._other_servers if other not in used]:
+            await self._other_servers.pop(server)[1].aclose()
         if self._has_ours:
             return
         livekit, self._livekit = self._livekit, None
@@ -444,7 +441,7 @@ class VoiceRooms:
                 log.exception("a look at the voice rooms failed")
 
     async def _take_models(self) -> None:
-        """Let rooms that began without a model use one that was connected since, as the demo advises."""
+        """Let rooms that began without a model use one that was connected since: the demo advises that."""
         for room in self._rooms.values():
             with suppress(AgentTuiError):  # it is answering, or nothing is known of models: the next time
                 if room.is_demo and (provider := self._engine.default_provider()) != DEMO_PROVIDER:
@@ -454,30 +451,30 @@ class VoiceRooms:
     async def _look(self) -> None:
         """Note who is in which room; a server that does not answer tells nothing."""
         now = time.monotonic()
-        found = await self._livekit[1].people() if self._livekit is not None else None
-        is_turn, self._looks = self._looks % LOOKS_ELSEWHERE == 0, self._looks + 1
+        people_by_room = await self._livekit[1].people() if self._livekit is not None else None
+        is_turn, self._looks = self._looks % OWN_LOOKS_PER_OTHER == 0, self._looks + 1
         for (url, name), room in list(self._rooms.items()):
-            here = found.get(name, []) if found is not None and not url else None
+            people = None if people_by_room is None or url else people_by_room.get(name, [])
             if room.server is not None and is_turn:
-                here = await (await self._signer_and_calls(room.server))[1].people_in(name)
-                mine = self._owner_prefix(room.server)  # our agent does not stay for strangers alone
-                here = here and [one for one in here if one.identity.startswith(mine)]
-            if here is not None:
-                room.people = [one for one in here if not one.is_agent]
-            if here and room.people:
+                people = await (await self._signer_and_calls(room.server))[1].people_in(name)
+                prefix = self._owner_prefix(room.server)  # our agent does not stay for strangers alone
+                people = people and [person for person in people if person.identity.startswith(prefix)]
+            if people is not None:
+                room.people = [person for person in people if not person.is_agent]
+            if people and room.people:
                 room.seen_at = now
         self._attend()
 
     async def _end_left(self) -> None:
         now = time.monotonic()
         is_lost = self._server is not None and self._server.state == "failed"
-        left = [
-            spot
-            for spot, room in self._rooms.items()
+        empty = [
+            key
+            for key, room in self._rooms.items()
             if (is_lost and room.server is None) or now - room.seen_at > self._left_seconds
         ]
-        if left:
-            await self._end_rooms(left)
+        if empty:
+            await self._end_rooms(empty)
             self._attend()
         for room in self._rooms.values():
             if room.people and room.agent is not None and room.agent.state == "stopped":
@@ -485,7 +482,7 @@ class VoiceRooms:
 
     def _attend(self) -> None:
         """Count an owner in a voice room as present: their terminal may show nothing else."""
-        is_there = any(one.is_owner for room in self._rooms.values() for one in room.people)
+        is_there = any(person.is_owner for room in self._rooms.values() for person in room.people)
         if is_there and self._attending is None:
             self._attending = asyncio.create_task(_attend(self._presence))
         elif not is_there and self._attending is not None:
@@ -494,8 +491,8 @@ class VoiceRooms:
 
 
 async def begin_conversation(engine: Engine, room: str, locale: str) -> ConversationInfo:
-    """Make and return the conversation for a voice room's session. Its model is told, in the language of
-    ``locale``, that it is heard and not read.
+    """Make and return the conversation for a voice room's session. Its system prompt says, in the language of
+    ``locale``, that the model is heard and not read.
     """
     new = {"title": room, "kind": "voice", "system_prompt": spoken_prompt(locale)}
     return await engine.create(CHATS, new)
@@ -539,29 +536,31 @@ def check_token_request(request: TokenRequest) -> TokenRequest:
 
 
 def identity_of(request: TokenRequest, owner_prefix: str = OWNER_PREFIX) -> str:
-    """Return the identity with which a person joins. Its beginning says whether they are an owner, whatever
-    identity they ask for; they get it again if they had it before.
+    """Return the identity with which a person joins: the requested one if its beginning fits, else a new one.
+    The beginning says whether they are an owner, whatever they ask for.
     """
     prefix = GUEST_PREFIX if request.is_guest else owner_prefix
     wanted = request.identity[: 2 * MAX_NAME_CHARACTERS]
     if wanted.startswith(prefix) and wanted == inert_line(wanted, 2 * MAX_NAME_CHARACTERS):
         return wanted
-    named = (request.identity or request.name)[:MAX_NAME_CHARACTERS]
-    plain = "".join(c if c.isalnum() else "-" for c in named)
-    return f"{prefix}{plain}{'-' if plain else ''}{secrets.token_hex(SUFFIX_BYTES)}"
+    wish = (request.identity or request.name)[:MAX_NAME_CHARACTERS]
+    readable = "".join(c if c.isalnum() else "-" for c in wish)
+    return f"{prefix}{readable}{'-' if readable else ''}{secrets.token_hex(SUFFIX_BYTES)}"
 
 
-def no_server(title: str, detail: str, code: str = "voice.no_server") -> NoReturn:
+def _refuse_server(title: str, detail: str, code: str = "voice._refuse_server") -> NoReturn:
     """Raise a refusal: there can be no server."""
     raise Refused(title, detail, status=409, code=code)
 
 
-def _about_room(spot: Spot, room: VoiceRoom) -> dict[str, Any]:
-    people = [{"identity": one.identity, "name": one.name, "owner": one.is_owner} for one in room.people]
+def _about_room(key: RoomKey, room: VoiceRoom) -> dict[str, Any]:
+    people = [
+        {"identity": person.identity, "name": person.name, "owner": person.is_owner} for person in room.people
+    ]
     agent = room.agent
     return {
-        "name": spot[1],
-        "server_url": spot[0] or None,
+        "name": key[1],
+        "server_url": key[0] or None,
         "conversation_id": room.conversation_id,
         "people": people,
         "agent": None

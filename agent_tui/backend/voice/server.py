@@ -69,12 +69,12 @@ class VoiceServer(Program):
         return ProgramCommand((str(self.path),), self._folder, environ)
 
     async def _live(self, child: Child) -> None:
-        ended = asyncio.gather(self._words.listen(child.stdout), self._words.listen(child.stderr))
+        output_end = asyncio.gather(self._words.listen(child.stdout), self._words.listen(child.stderr))
         try:
-            await self._ready(ended)
+            await self._ready(output_end)
             self._was_ready = True
             self._become("running")
-            await ended
+            await output_end
         except asyncio.CancelledError:
             child.tell(signal.SIGTERM)
             with suppress(TimeoutError):
@@ -82,19 +82,19 @@ class VoiceServer(Program):
                     await child.wait()
             raise
         finally:
-            ended.cancel()
+            output_end.cancel()
 
-    async def _ready(self, ended: asyncio.Future[tuple[None, None]]) -> None:
+    async def _ready(self, output_end: asyncio.Future[tuple[None, None]]) -> None:
         """Wait until it answers; raises ``ProgramEnded`` if it ends before, or never does."""
         try:
             async with asyncio.timeout(READY_SECONDS):
-                while not ended.done() and await answered_status(self._ports[0]) != HTTPStatus.OK:
-                    await asyncio.wait({ended}, timeout=POLL_SECONDS)
+                while not output_end.done() and await answered_status(self._ports[0]) != HTTPStatus.OK:
+                    await asyncio.wait({output_end}, timeout=POLL_SECONDS)
                 # Another process on our port may have answered: ours has ended then, or ends now.
-                await asyncio.wait({ended}, timeout=SETTLE_SECONDS)
+                await asyncio.wait({output_end}, timeout=SETTLE_SECONDS)
         except TimeoutError:
             raise ProgramEnded("it did not get ready") from None
-        if ended.done():
+        if output_end.done():
             raise ProgramEnded("it ended while it started")
 
 
@@ -129,8 +129,8 @@ def free_ports() -> tuple[int, int]:
         socket.socket(socket.AF_INET, socket.SOCK_STREAM) as calls,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as media,
     ):
-        for one in (calls, media):
-            one.bind((LOOPBACK, 0))
+        for probe in (calls, media):
+            probe.bind((LOOPBACK, 0))
         return calls.getsockname()[1], media.getsockname()[1]
 
 
@@ -171,12 +171,12 @@ async def server_version(path: Path) -> str:
         return ""
     try:
         async with asyncio.timeout(VERSION_SECONDS):
-            said, _ = await program.communicate()
+            output, _ = await program.communicate()
     except TimeoutError:
         return ""
     finally:
         if program.returncode is None:
             program.kill()
             await program.wait()
-    words = said.decode(errors="replace").split()
+    words = output.decode(errors="replace").split()
     return words[-1][:40] if words and words[-1][:1].isdigit() else ""

@@ -22,7 +22,7 @@ from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.http.problem import ERROR_ANSWERS
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store.store import FileStore
-from agent_tui.backend.voice.rooms import Home, VoiceRooms
+from agent_tui.backend.voice.rooms import BackendAddress, VoiceRooms
 from agent_tui.backend.voice.routes import VoiceRoutes
 from agent_tui.config.voice import VoiceConfig
 from agent_tui.voice_parts import STAMP_FILE
@@ -178,14 +178,14 @@ async def voice_backend(
     models = FakeModels(ScriptedModel(lambda _request: ["Well."], free=True))
     models.default = default
     engine = Engine(store, Hub(store), models, ScriptedBox(), unwatched_seconds=None, presence=presence)
-    home = Home("http://127.0.0.1:1", BACKEND_TOKEN, is_near)
+    address = BackendAddress("http://127.0.0.1:1", BACKEND_TOKEN, is_near)
     voice = config or VoiceConfig()
     rooms = VoiceRooms(
         data,
         lambda: voice,
         engine,
         presence,
-        home,
+        address,
         left_seconds=left_seconds,
         look_seconds=0.05,
         join_seconds=join_seconds,
