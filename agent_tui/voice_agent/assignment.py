@@ -15,6 +15,7 @@ from agent_tui.wire.log import read_record
 StateWord = Literal["warm", "joined", "notice", "failed"]
 OWNER_ATTRIBUTE = "agent-tui.owner"  # on the token of a person's own terminals; guests have none
 END_OF_TURN_SECONDS = 0.5
+UNREADABLE = "the agent cannot read what it was told"
 _USUAL = VoiceAgentConfig()
 
 
@@ -49,10 +50,17 @@ def read_assignment(line: str) -> Assignment:
         told = read_record(Assignment, json.loads(line))
     except ValueError as error:
         why = "one JSON object was expected" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise ConfigError("the agent cannot read what it was told", why) from error
+        raise ConfigError(UNREADABLE, why) from error
     if told.agent.turn_detection not in ("", *TURN_DETECTION):
         raise ConfigError("turn_detection: is not known", f"known: {', '.join(TURN_DETECTION)}")
     return told
+
+
+def check_who_answers(told: Assignment) -> None:
+    """Raise ``ConfigError`` if nobody would answer: there is neither a model nor a backend's conversation."""
+    missing = [name for name in ("backend_url", "conversation_id") if not getattr(told, name)]
+    if missing and not told.agent.llm:
+        raise ConfigError(UNREADABLE, f"{missing[0]} is missing")
 
 
 def tell(out: TextIO, state: StateWord, **more: str) -> None:

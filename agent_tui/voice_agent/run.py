@@ -19,7 +19,7 @@ from livekit.agents import AgentServer, JobContext, JobExecutorType
 
 from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.model.errors import AgentTuiError, ConfigError, ConnectFailed
-from agent_tui.voice_agent.assignment import Assignment, read_assignment, tell
+from agent_tui.voice_agent.assignment import UNREADABLE, Assignment, check_who_answers, read_assignment, tell
 from agent_tui.voice_agent.console import ConsoleAgent, read_address
 from agent_tui.voice_agent.languages import LanguageNotice, language_of
 from agent_tui.voice_agent.parts import Parts, load_parts
@@ -143,6 +143,7 @@ async def run_room(out: TextIO) -> None:
         told = await life.begin()
         if told is None:
             return
+        check_who_answers(told)
         room = rtc.Room()
         room.on("disconnected", lambda _reason: life.end())
 
@@ -174,6 +175,7 @@ async def run_console(out: TextIO, address: str) -> None:
         told = await life.begin()
         if told is None:
             return
+        check_who_answers(told)
 
         async def talk() -> None:
             parts = await prepared.parts(told)
@@ -210,7 +212,10 @@ async def run_worker(out: TextIO, name: str) -> None:
     if told is None:
         return
     if not told.backend_url:  # otherwise every job would fail
-        raise ConfigError("the agent cannot read what it was told", "backend_url is missing")
+        raise ConfigError(UNREADABLE, "backend_url is missing")
+    if not (told.conversation_id or told.agent.llm):
+        why = "only rooms are served whose job names one in its metadata"
+        tell(out, "notice", code="conversation", title="conversation_id is missing", detail=why)
     server = AgentServer(
         host="127.0.0.1",  # otherwise its health port listens on every interface
         port=0,
@@ -245,6 +250,7 @@ async def _serve_job(context: JobContext, shared: Assignment) -> None:
         conversation_id=special.conversation_id or shared.conversation_id,
         locale=special.locale or shared.locale,
     )
+    check_who_answers(told)
     parts = await load_parts(told.agent, told.locale)
     await context.connect()
     agent = RoomSession(told, parts, context.room)

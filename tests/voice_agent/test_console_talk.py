@@ -422,12 +422,15 @@ async def test_nobody_at_the_address_is_said(running: ChatBackend, tmp_path: Pat
 
 CONSOLE = ("console", "--connect-addr", "127.0.0.1:1")
 WORKER = ("worker", "--name", "helper")
+TO_BACKEND = '"backend_url": "http://127.0.0.1:1"'
+LIVEKIT = dict.fromkeys(("LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"), "ws://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
     ("mode", "told", "code", "words"),
     [
-        (CONSOLE, '{"backend_url": "http://127.0.0.1:1"}\n', 5, "nothing listens at 127.0.0.1:1"),
+        (CONSOLE, f'{{{TO_BACKEND}, "conversation_id": "1"}}\n', 5, "nothing listens at 127.0.0.1:1"),
+        (CONSOLE, f"{{{TO_BACKEND}}}\n", 2, "conversation_id is missing"),
         (CONSOLE, "", 2, "one JSON object was expected"),
         (WORKER, "{}\n", 2, "backend_url is missing"),
     ],
@@ -435,8 +438,8 @@ WORKER = ("worker", "--name", "helper")
 def test_a_file_on_standard_input_says_it_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: tuple[str, ...], told: str, code: int, words: str
 ) -> None:
-    for name in ("LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"):
-        monkeypatch.setenv(name, "ws://127.0.0.1:1")
+    for name, value in LIVEKIT.items():
+        monkeypatch.setenv(name, value)
     path = tmp_path / "told.json"
     path.write_text(told)
     command = [sys.executable, "-P", "-m", "agent_tui.voice_agent", *mode]
@@ -445,3 +448,9 @@ def test_a_file_on_standard_input_says_it_too(
     last = json.loads(ended.stdout.splitlines()[-1])
     assert (last["state"], ended.returncode) == ("failed", code)
     assert words in last["title"] + last["detail"]
+
+
+async def test_a_worker_without_a_conversation_says_so_at_its_start(tmp_path: Path) -> None:
+    async with agent_process(tmp_path, *WORKER, **LIVEKIT) as worker:
+        worker.tell(backend_url="http://127.0.0.1:1")
+        assert (await worker.says("notice"))["title"] == "conversation_id is missing"
