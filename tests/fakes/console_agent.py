@@ -78,8 +78,13 @@ class ConsoleAgent:
                 response.get_chat_history.items.extend(self.history)
             case "get_session_state":
                 response.get_session_state.agent_state = self.state
-            case "run_input" if request.run_input.text == "fail":
-                response.error = "the model failed"
+            case "run_input":
+                response.error = "the model failed" * request.run_input.text.startswith("fail")
+                if request.run_input.text == "fail aloud":
+                    error = pb.AgentSessionEvent.Error(message=response.error)
+                    self.send(pb.AgentSessionMessage(event=pb.AgentSessionEvent(error=error)))
+            case _:
+                pass
         self.send(pb.AgentSessionMessage(response=response))
 
     def send(self, *messages: pb.AgentSessionMessage) -> None:

@@ -90,6 +90,7 @@ class ConsoleClient:
         self._is_talking = False
         self._is_silenced = False
         self._is_over = False
+        self._told_failure = ""  # by the session, since the last line was typed
         self._finishing: asyncio.Task[None] | None = None
 
     @property
@@ -238,13 +239,15 @@ class ConsoleClient:
             case _:
                 if message.HasField("response"):
                     self._requests.answered(message.response)
-                return self._note_agent_states(self._decoder.message(message))
+                return self._note(self._decoder.message(message))
         return _NOTHING
 
-    def _note_agent_states(self, events: Iterable[VoiceEvent]) -> Iterable[VoiceEvent]:
+    def _note(self, events: Iterable[VoiceEvent]) -> Iterable[VoiceEvent]:
         for event in events:
             if isinstance(event, AgentStateChanged):
                 self._agent_does(event.state)
+            elif isinstance(event, SessionFailed):
+                self._told_failure = event.message
             yield event
 
     # --- its voice -------------------------------------------------------------------------------------
@@ -328,10 +331,12 @@ class ConsoleClient:
         self._running.spawn(self._run_input(key, text))
 
     async def _run_input(self, key: str, text: str) -> None:
+        self._told_failure = ""
         try:
             await self._requests.run_input(text, TURN_SECONDS)
         except Refused as error:
-            self._running.tell(SessionFailed(str(error)))
+            if not error.detail or error.detail not in self._told_failure:  # else it was told already
+                self._running.tell(SessionFailed(str(error)))
         except TimedOut:
             log.warning("the agent did not end its turn in time")
         except TransportError:

@@ -139,7 +139,7 @@ class PythonAgent:
         if "state" in (told := json_object(said)):  # our own agent: only why it failed is for a person
             said = str(told.get("detail", ""))
         shown = inert_line(redact(said), MAX_LINE_CHARACTERS)
-        if shown and not _CHATTER.match(shown):
+        if shown.strip("^~ ") and not _CHATTER.match(shown):  # marks below a line of a traceback say nothing
             self._lines.append(shown)
 
     async def wait(self) -> int:

@@ -190,6 +190,20 @@ async def test_typed_text_is_shown_at_once_and_a_failure_is_told(
         assert "the model failed" in (await session.first(SessionFailed)).message
 
 
+async def test_a_failure_that_the_session_has_told_is_not_told_again_with_the_end_of_its_turn(
+    agent: ConsoleAgent, sound: FedSound
+) -> None:
+    client = ConsoleClient(agent, sound)
+    async with following(client) as session:
+        await session.link("connected")
+        await client.say("fail aloud")
+        await session.first(SessionFailed)
+        await client.say("fail")
+        await session.until(lambda: len(session.all(SessionFailed)) == 2)
+        told = [event.message for event in session.all(SessionFailed)]
+        assert told == ["the model failed", "the agent could not do that: the model failed"]
+
+
 async def test_what_the_agent_tells_is_told(agent: ConsoleAgent, sound: FedSound) -> None:
     async with following(ConsoleClient(agent, sound)) as session:
         await session.link("connected")
@@ -264,7 +278,7 @@ def program(code: str, **more: str) -> PythonAgent:
 async def test_a_program_that_dies_says_why_without_tokens_and_without_words_of_the_conversation(
     sound: FedSound,
 ) -> None:
-    lines = f"print('13:17:17 DEBUG livekit.agents heard my words'); print('with {TOKEN}')"
+    lines = f"print('13:17:17 DEBUG livekit.agents heard my words'); print('  ^^^^'); print('with {TOKEN}')"
     agent = program(f"{lines}; import no_such_module_at_all")
     async with following(ConsoleClient(agent, sound)) as session:
         moved = await session.link("failed")
