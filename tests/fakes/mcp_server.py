@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -148,12 +148,18 @@ def _tell_progress(done: int, total: int, message: str) -> None:
     sys.stdout.flush()
 
 
+def _wait_until_written(path: str) -> None:
+    """Return once somebody has written the file, as which there is a pipe meanwhile."""
+    with suppress(FileExistsError):
+        os.mkfifo(path)
+    Path(path).read_bytes()
+
+
 def _worked() -> dict[str, Any]:
-    """Tell of three stages; each goes on once there is a file for it."""
+    """Tell of three stages; each goes on once its file was written."""
     for done in (1, 2, 3):
         _tell_progress(done, 3, f"stage {done}\x1b[2J\u202e")
-        while not Path(f"{os.environ['GO_ON']}{done}").exists():
-            time.sleep(0.01)
+        _wait_until_written(f"{os.environ['GO_ON']}{done}")
     return _text("worked")
 
 
@@ -191,7 +197,7 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             sys.stderr.flush()
             os._exit(3)
         case "hang":
-            time.sleep(600)
+            signal.pause()
         case "large":
             return _text("z" * LARGE_CHARACTERS)
         case "flood":
@@ -223,14 +229,14 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def main(mode: str) -> None:
-    """Serve until the input ends; ``late`` begins once there is a file, ``silent`` never answers, ``dies``
+    """Serve until the input ends; ``late`` begins once a file was written, ``silent`` never answers, ``dies``
     ends at once with a word, ``deaf`` stays whoever asks it to end.
     """
     if mode == "dies":
         sys.stderr.write("no such database\n")
         sys.exit(4)
-    while mode == "late" and not Path(os.environ["GO_ON"]).exists():
-        time.sleep(0.01)
+    if mode == "late":
+        _wait_until_written(os.environ["GO_ON"])
     if mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.stdout.write("a line that is not a message\n")
@@ -239,7 +245,7 @@ def main(mode: str) -> None:
             sys.stdout.write(json.dumps(said) + "\n")
             sys.stdout.flush()
     if mode == "deaf":
-        time.sleep(600)
+        signal.pause()
 
 
 if __name__ == "__main__":

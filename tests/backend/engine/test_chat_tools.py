@@ -73,7 +73,7 @@ async def test_what_a_call_tells_of_its_progress_and_the_images_it_brings_reach_
             answer_id = await house.begin()
             for stage in (1, 2, 3):
                 await house.log.until(house.id, lambda: len(progress_of(house)) == stage)  # noqa: B023
-                (tmp_path / f"go-on{stage}").touch()
+                (tmp_path / f"go-on{stage}").write_bytes(b"")
             await house.ended(answer_id)
             first, second = model.calls[0].request.messages, model.calls[1].request.messages
             await house.ask("And what was it?")

@@ -210,7 +210,7 @@ def test_ask_says_which_mcp_server_it_waits_for_and_what_is_missing_then(
             assert line
         assert line.rstrip().endswith("slow")  # and perhaps the other one, which has not ended yet
         assert len(place.model.requests) == asked
-        late.touch()
+        late.write_bytes(b"")
         _, err = finish(run)
         assert "MCP server dead: it ended with exit code 4: no such database: run its command by hand" in err
         assert "its tools are missing\n" in err
