@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from agent_tui.config.agent_templates import LANGUAGES as TEMPLATE_LANGUAGES
 from agent_tui.config.agent_templates import templates
 from agent_tui.config.file import SCREEN_LANGUAGES
-from agent_tui.model.events import LinkChanged, RoomInfo, RoomLoaded
+from agent_tui.model.events import LinkChanged, QueuedMessage, RoomInfo, RoomLoaded
 from agent_tui.state.conversation import ConversationState
 from tests.tui.messages import FOLDERS, Text, path_of, read, texts
 from tests.tui.one_chat import opened as chat_opened
@@ -276,6 +276,13 @@ def test_between_chinese_words_are_chinese_signs_and_no_spaces() -> None:
     assert told_server("slow", "it ended") == "MCP 服务器 slow：它已结束"
     assert say("hint.resume.who", name="工程师") == "继续：由工程师接着说"
     assert localised("工程师 is speaking") == "工程师正在发言"
+
+
+async def test_how_many_messages_wait_is_in_the_brackets_of_the_language() -> None:
+    speak("zh-CN")
+    async with opened(size=(80, 24)) as screen:
+        await screen.send(loaded(status="running", queue=(QueuedMessage("m1", "等一下"),)), LIVE)
+        assert "等一下（1）" in (await screen.text()).replace(" ", "")
 
 
 @pytest.mark.parametrize(("language", "between"), [("en", " – "), ("zh-CN", " · "), ("ru", " — ")])

@@ -90,7 +90,8 @@ class Writing(Vertical):
     def _show_queued(self, queued: Sequence[tuple[str, int]], key: str) -> None:
         """Show the first of each kind that waits, and how many there are; ``key`` opens all of them."""
         hint = [Part(say("hint.queue"), 1, key)] if queued and key and not self.has_line_focus else []
-        self._queued.show([f"{words} ({count(number)})" for words, number in queued], right=hint)
+        shown = [words + say("between.beside", text=count(number)) for words, number in queued]
+        self._queued.show(shown, right=hint)
         self._queued.set_class(not queued, "-empty")
 
     def tell(self, note: str) -> None:

@@ -30,6 +30,7 @@ ENGLISH: Final[dict[str, str]] = {
     "between.detail": ": ",
     "between.sentences": ". ",
     "between.names": ", ",
+    "between.beside": " ({text})",  # after what it is about
     "fact.all": "all",
     "fact.none": "none",
     "fact.on": "on",

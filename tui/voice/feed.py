@@ -114,13 +114,13 @@ class VoiceFeed:
         match line.status:
             case "cut":
                 is_mine = sum(not person.is_agent for person in self._state.people) < 2
-                return f"{signs.CUT}   ({say('voice.line.cut.you' if is_mine else 'voice.line.cut')})"
+                return _beside("cut.you" if is_mine else "cut")
             case "lost":
                 if line.is_typed:
                     return f"{signs.FAILED} {say('voice.line.not_sent')}"
-                return f"{signs.CUT}   ({say('voice.line.lost')})"
+                return _beside("lost")
             case "unclear":
-                return f"{signs.CUT}   ({say('voice.line.unclear')})"
+                return _beside("unclear")
             case _:
                 return ""
 
@@ -170,3 +170,8 @@ class _Steps(StepRows):
 
     def key(self, step_id: str = "") -> str:
         return step_key(self._turn_id, step_id or "\nwords")  # no line of words has it
+
+
+def _beside(why: str) -> str:
+    """Return the sign of a line that broke off, and why."""
+    return f"{signs.CUT}  {say('between.beside', text=say(f'voice.line.{why}'))}"

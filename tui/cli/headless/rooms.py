@@ -220,7 +220,7 @@ class Run:
                 output.notice(f"{who}{say('between.detail')}{localised(error)}")
             case ev.RunPaused(_, _, reason):
                 why = text_if_any(f"plain.paused.{reason}")
-                told = f" ({localised(reason)})" if reason not in ("", "pause") else ""
+                told = say("between.beside", text=localised(reason)) if reason not in ("", "pause") else ""
                 output.notice(say("room.paused") + told + (say("between.detail") + why if why else ""))
             case _:
                 pass
