@@ -38,6 +38,8 @@ async def test_changes_are_listed_below_their_question_with_the_diff_of_the_mark
         assert "Changes made by commands are not tracked." in text
         assert not {"---", "+++", "@@"} & set(text.split())  # the path is above
         assert "+new a.txt" in await chat.press("down")
+        assert "+new a.txt" not in await chat.press("k")  # the keys of vim, as in every list
+        assert "+new a.txt" in await chat.press("j")
         assert "+new a.txt" in await chat.press("o")
         await chat.press("escape", "escape")
         assert "Changed files" not in await chat.text()

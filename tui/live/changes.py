@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import UNDONE, ChangedFile
 from agent_tui.model.inert import inert_line, visible, visible_line
-from tui.forms.fields import wrong
+from tui.forms.fields import VimList, wrong
 from tui.lists.order import ago
 from tui.live import signs
 from tui.live.key_hints import hints_of
@@ -57,7 +57,7 @@ class ChangesScreen(ModalScreen[None]):
         self._changes: Sequence[ChangedFile] = ()
         self._rows: list[ChangedFile | None] = []  # None: a heading
         self._top = StatusLine(id="top")
-        self._listed = OptionList(markup=False, compact=True)
+        self._listed = VimList(markup=False, compact=True)
         self._note = Static(say("changes.loading"), classes="note", markup=False)
         self._diff = Transcript(clock=host.clock)
         self._bottom = StatusLine(is_dim=True)
