@@ -49,14 +49,14 @@ async def announced(
                 if not has_begun:
                     has_begun = True
                     question_id = f"{LOCAL_ID}question-{uuid4().hex}"
-                    for said in beginning(
+                    for event_before in beginning(
                         conversation_id, question_id, text, attachments, turn_id, agent_name
                     ):
-                        yield said
+                        yield event_before
                 yield event
     except (StreamLost, TimedOut) as error:
         if has_begun:
-            yield cut(turn_id, error)
+            yield ending_of(turn_id, error)
         raise
 
 
@@ -70,10 +70,10 @@ def beginning(
 ) -> tuple[MessageStored, TurnStarted]:
     """Return a question and the start of its answer ``turn_id``, which their server does not send."""
     files = tuple(attachments)
-    said = Message(question_id, conversation_id, "user", text, text, "", "", 0, 0, "", attachments=files)
-    return MessageStored(said), TurnStarted(turn_id, conversation_id, "assistant", agent_name, "", 0)
+    question = Message(question_id, conversation_id, "user", text, text, "", "", 0, 0, "", attachments=files)
+    return MessageStored(question), TurnStarted(turn_id, conversation_id, "assistant", agent_name, "", 0)
 
 
-def cut(turn_id: str, error: StreamLost | TimedOut) -> TurnEnded:
+def ending_of(turn_id: str, error: StreamLost | TimedOut) -> TurnEnded:
     """Return the end of an answer that was interrupted."""
     return TurnEnded(turn_id, "", 0, interrupted="timeout" if isinstance(error, TimedOut) else "lost")

@@ -55,13 +55,13 @@ def refusal(
         explained = ": ".join(part for part in (title, detail) if part)
         wish = _retry_after(headers)
         return TransportError(_busy_title(status), explained, retryable=True, retry_after=wish)
-    title = title or untold(status)
+    title = title or unexplained(status)
     code = redacted(_first_text(problem, "code"), secrets)[:MAX_TITLE_CHARACTERS]
     return Refused(title, detail, status=status, code=code)
 
 
-def untold(status: int) -> str:
-    """Return the title of a refusal for which the server gives no reason."""
+def unexplained(status: int) -> str:
+    """Return the title of a refusal without a reason of the server's."""
     return f"the server refused that ({status})"
 
 

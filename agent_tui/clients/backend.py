@@ -122,7 +122,7 @@ class BackendClient:
     ) -> None:
         """Allow or deny such a call: see ``ConversationsClient.answer``."""
         path = self._calls.paths.of("tool_answer", run_id)
-        await self._calls.net.call("POST", path, json=word_fields(decision, pattern, reason, values))
+        await self._calls.net.call("POST", path, json=decision_fields(decision, pattern, reason, values))
 
     # --- a person's program ----------------------------------------------------------------------------
 
@@ -152,9 +152,9 @@ class BackendClient:
                     yield pauses_soon(item.data)
 
 
-def word_fields(
+def decision_fields(
     decision: str, pattern: str, reason: str, values: Mapping[str, Any] | None
 ) -> dict[str, object]:
     """Return a person's decision about a call that asks, as it is sent."""
-    named = (("pattern", pattern or None), ("reason", reason or None), ("values", values))
-    return {"decision": decision} | {name: value for name, value in named if value is not None}
+    fields = (("pattern", pattern or None), ("reason", reason or None), ("values", values))
+    return {"decision": decision} | {name: value for name, value in fields if value is not None}

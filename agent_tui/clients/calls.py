@@ -10,8 +10,8 @@ from agent_tui.clients.http import Net
 from agent_tui.clients.paths import Paths
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused
 
-AT_ONCE = 4
-SECONDS = 5.0
+MAX_PARALLEL = 4
+ASK_SECONDS = 5.0
 ANYBODY = "any"  # used in a path to ask about a call without an id
 
 
@@ -36,7 +36,7 @@ class Calls:
         self._offers = offers
         self._known = known
         self._missing: Mapping[str, str] | None = None
-        self._looking = asyncio.Lock()
+        self._asking = asyncio.Lock()
 
     async def plain(
         self,
@@ -99,25 +99,25 @@ class Calls:
         Asked once. A call without an answer counts as offered, and if nothing answered at all, it is asked
         again another time. Never raises.
         """
-        async with self._looking:
+        async with self._asking:
             if self._missing is None:
-                at_once = asyncio.Semaphore(AT_ONCE)
-                asked = await asyncio.gather(*(self._lacks(name, first_id, at_once) for name in self._offers))
-                if all(lacks is None for lacks in asked):
+                slots = asyncio.Semaphore(MAX_PARALLEL)
+                answers = await asyncio.gather(*(self._lacks(name, first_id, slots) for name in self._offers))
+                if all(lacks is None for lacks in answers):
                     return {}
-                lacking = (name for name, lacks in zip(self._offers, asked, strict=True) if lacks)
+                lacking = (name for name, lacks in zip(self._offers, answers, strict=True) if lacks)
                 self._missing = {
                     name: f"this server does not offer {self._offers[name][2]}" for name in lacking
                 }
             return self._missing
 
-    async def _lacks(self, name: str, first_id: str, at_once: asyncio.Semaphore) -> bool | None:
+    async def _lacks(self, name: str, first_id: str, slots: asyncio.Semaphore) -> bool | None:
         """Return whether the server lacks a call, ``None`` if it could not be asked."""
         method, path, _ = self._offers[name]
         ids: Sequence[str] = (first_id, *[ANYBODY] * self.paths.places(path))[: self.paths.places(path)]
-        async with at_once:
+        async with slots:
             try:
-                async with asyncio.timeout(SECONDS):
+                async with asyncio.timeout(ASK_SECONDS):
                     methods = await self.net.methods(self.paths.of(path, *ids))
             except (AgentTuiError, TimeoutError):
                 return None

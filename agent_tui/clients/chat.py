@@ -7,8 +7,8 @@ from contextlib import aclosing
 from itertools import count
 from typing import Any
 
-from agent_tui.clients.announced import beginning, cut
-from agent_tui.clients.answers import untold
+from agent_tui.clients.announced import beginning, ending_of
+from agent_tui.clients.answers import unexplained
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.conversations import ClientKind, Conversations, FieldValue
 from agent_tui.clients.http import EVENT_STREAM, Net
@@ -132,8 +132,8 @@ class ChatClient(Conversations[ConversationInfo]):
         what the summary should keep. Raises ``Refused`` (409) if there is nothing to summarise, or the model
         cannot do it.
         """
-        told = {"keep": keep} if keep else None
-        return await self._act("POST", "compact", (conversation_id,), "summaries", told)
+        body = {"keep": keep} if keep else None
+        return await self._act("POST", "compact", (conversation_id,), "summaries", body)
 
     async def record(self, conversation_id: str, **fields: object) -> str:
         """Store what was said in a voice session; return the id of its message.
@@ -177,13 +177,13 @@ class ChatClient(Conversations[ConversationInfo]):
         """Return whether a conflict means another answer: all of them, but those of a server that says what
         else it is about and shows that there is no answer.
         """
-        if conflict.title == untold(_CONFLICT):
+        if conflict.title == unexplained(_CONFLICT):
             return True
         try:
-            shown = await self.show_raw(conversation_id)
+            answer = await self.show_raw(conversation_id)
         except AgentTuiError:
             return True
-        return not isinstance(shown, dict) or shown.get("status", "running") == "running"
+        return not isinstance(answer, dict) or answer.get("status", "running") == "running"
 
     async def ask(
         self, conversation_id: str, question: Question, *, give_up_seconds: float | None = GIVE_UP_SECONDS
@@ -201,7 +201,7 @@ class ChatClient(Conversations[ConversationInfo]):
                     for event in answer.events(item):
                         yield event
         except (StreamLost, TimedOut) as error:
-            for event in answer.cut_off(error):
+            for event in answer.interrupted_events(error):
                 yield event
             raise
 
@@ -227,19 +227,19 @@ class _Answer:
         self._is_named = self._is_named or item.event in _NAMED
         return [*self._announced(), self._decoder.decode(item.event, item.data)]
 
-    def cut_off(self, error: StreamLost | TimedOut) -> list[Event]:
+    def interrupted_events(self, error: StreamLost | TimedOut) -> list[Event]:
         """Return the end of an answer that was interrupted; nothing if it never began."""
-        return [*self._announced(), cut(self._decoder.turn_id, error)] if self._was_live else []
+        return [*self._announced(), ending_of(self._decoder.turn_id, error)] if self._was_live else []
 
     def _announced(self) -> list[Event]:
         if self._is_named:
             return []
         self._is_named = True
-        asked = self._question
-        said, start = beginning(
-            self._conversation_id, self._question_id, asked.content, asked.attachments, self._decoder.turn_id
+        question, turn_id = self._question, self._decoder.turn_id
+        stored, start = beginning(
+            self._conversation_id, self._question_id, question.content, question.attachments, turn_id
         )
-        return [start] if asked.again or asked.continues else [said, start]
+        return [start] if question.again or question.continues else [stored, start]
 
 
 class _Branch:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from agent_tui.clients.backend import BackendClient, word_fields
+from agent_tui.clients.backend import BackendClient, decision_fields
 from agent_tui.clients.calls import Calls
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.http import Net
@@ -28,13 +28,14 @@ from agent_tui.wire.fields import page_marks
 MAX_PAGES = 1000
 LARGEST_PAGE = 1000  # messages; the most that a page has if no number is requested
 
-I = TypeVar("I", RoomInfo, ConversationInfo)  # noqa: E741  what is talked in
+I = TypeVar("I", RoomInfo, ConversationInfo)  # noqa: E741  a room or a chat
 FieldValue = str | int | float | bool | Sequence[Mapping[str, str]] | Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class ClientKind(Generic[I]):
-    """The differences between rooms and chats; ``one`` is also the name of the path of a single room or chat.
+    """The differences between rooms and chats; ``one`` is also the name of the path of a single room or
+    chat.
 
     ``offers`` is that of ``Calls``. ``loaded`` makes the event of what was loaded, and says how to read what
     follows. Events are requested with ``params`` and ``headers``, and with ``following`` by clients that
@@ -131,15 +132,15 @@ class Conversations(Generic[I]):
         try:
             return await self.show(id_)
         except (NotFound, NotOffered) as error:
-            unseen = error
+            not_found = error
         try:
-            shown = await self.list_all()
+            listed = await self.list_all()
         except (NotFound, NotOffered):
             return self._kind.bare(id_)
-        for one in shown:
-            if one.id == id_:
-                return one
-        raise unseen
+        for info in listed:
+            if info.id == id_:
+                return info
+        raise not_found
 
     async def change(self, id_: str, **fields: FieldValue) -> I:
         """Change ``fields``, by the wire's names; ``None`` is sent and means none.
@@ -180,7 +181,7 @@ class Conversations(Generic[I]):
         ``pattern``) or deny (for ``reason``); for a form it is answer (with ``values``), decline or cancel.
         Raises ``Refused`` (409) if the question was answered already.
         """
-        json = word_fields(decision, pattern, reason, values)
+        json = decision_fields(decision, pattern, reason, values)
         what = "asking before a tool runs"
         await self._calls.about("POST", "ask", (id_, message_id, step_id), what, json)
 
@@ -265,28 +266,29 @@ async def read_messages(net: Net, path: str) -> tuple[list[Any], int | None]:
 
     Raises what ``Net.call`` raises, and ``ProtocolError`` for anything but a list of messages.
     """
-    read: list[Any] = []
+    messages: list[Any] = []
     params: dict[str, str] = {}
     for _ in range(MAX_PAGES):
         page = await net.call("GET", path, params=params)
         items = page.get("messages") if isinstance(page, Mapping) else page
         if not isinstance(items, list):
             raise ProtocolError("the server's answer is not a list of messages")
-        following, as_of = page_marks(page)
-        started = len(read)
-        read += items
-        if following is not None and following != params.get("after") and items:
-            params["after"] = following
+        next_id, as_of = page_marks(page)
+        page_start = len(messages)
+        messages += items
+        if next_id is not None and next_id != params.get("after") and items:
+            params["after"] = next_id
             continue
-        under_way = next((n for n in range(started) if _field(read[n], "status") == "streaming"), None)
-        if under_way is None or "limit" in params:
-            return read, as_of
+        earlier = enumerate(messages[:page_start])
+        streaming_at = next((at for at, item in earlier if _field(item, "status") == "streaming"), None)
+        if streaming_at is None or "limit" in params:
+            return messages, as_of
         # A current turn on an earlier page has continued since then: everything from it on is read again
         # in one answer, so that all of it corresponds to one event.
-        del read[under_way:]
+        del messages[streaming_at:]
         params = {"limit": str(LARGEST_PAGE)}
-        if read:
-            params["after"] = str(_field(read[-1], "id"))
+        if messages:
+            params["after"] = str(_field(messages[-1], "id"))
     raise ProtocolError(f"the server's answer has more than {MAX_PAGES} pages of messages")
 
 

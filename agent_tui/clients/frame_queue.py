@@ -72,12 +72,12 @@ class FrameQueue:
 
     def _note_tool(self, frame: SocketFrame) -> None:
         if frame.type in (CLIENT_TOOL_CALL, CLIENT_TOOL_RESULT):
-            here = "", frame.text("call_id")  # no source has this name
-            self._running[here] = int(frame.type == CLIENT_TOOL_CALL)
+            client_call = "", frame.text("call_id")  # no source has this name
+            self._running[client_call] = int(frame.type == CLIENT_TOOL_CALL)
         source, name = frame.source, frame.text("tool_name")
         if frame.type == TOOL_CALL_CHUNK and name:
             self._running[source, name] += 1
         elif frame.type in (TOOL_RESULT, CLIENT_TOOL_CALL):  # the server may have streamed the client's call
-            own = (call for call in +self._running if call[0] == source and name in ("", call[1]))
-            if (call := next(own, None)) is not None:
+            calls = (call for call in +self._running if call[0] == source and name in ("", call[1]))
+            if (call := next(calls, None)) is not None:
                 self._running[call] -= 1

@@ -156,7 +156,7 @@ class Net:
             await self._check_status(response)
             body = await self._whole_body(response, self._timeout + patience)
         except (StreamLost, TimedOut) as error:
-            error.retryable = method == "GET"  # the server has done what it was told
+            error.retryable = method == "GET"  # the server has carried out any other call
             raise
         finally:
             await _close(response)
@@ -442,9 +442,9 @@ async def _cancelled_once(
         raise
 
 
-def _drop(undo: Callable[[R], Coroutine[Any, Any, None]] | None, done: asyncio.Task[R]) -> None:
-    if not done.cancelled() and done.exception() is None and undo is not None:
-        undoing = asyncio.create_task(undo(done.result()))
+def _drop(undo: Callable[[R], Coroutine[Any, Any, None]] | None, task: asyncio.Task[R]) -> None:
+    if not task.cancelled() and task.exception() is None and undo is not None:
+        undoing = asyncio.create_task(undo(task.result()))
         _UNDOING.add(undoing)  # asyncio itself keeps no reference to a task
         undoing.add_done_callback(_UNDOING.discard)
 
@@ -475,10 +475,7 @@ def _base_url(text: str) -> httpx.URL:
         raise ConfigError("that is not an address", "It should look like http://host:port.") from error
     shown = inert_line(redacted(text))
     if url.userinfo:
-        raise ConfigError(
-            "the address holds a name or password",
-            "Use AGENT_TUI_TOKEN instead.",
-        )
+        raise ConfigError("the address holds a name or password", "Use AGENT_TUI_TOKEN instead.")
     if url.scheme not in ("http", "https") or not url.host:
         raise ConfigError("an address begins with http:// or https://", shown)
     if not _port_is_valid(url):

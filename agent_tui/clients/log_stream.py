@@ -76,11 +76,12 @@ class LogStream:
     once, and missing ones are requested. Without, it is any event stream, whose ids are sent as
     ``Last-Event-ID``. It begins with ``post`` if there is one, and ends after the frame for which
     ``is_last``. Frames whose data is not ``is_ours`` get another name. Silence of ``idle_timeout`` seconds
-    counts as a lost connection if the server sent comments (its heartbeat) before. It reconnects after
-    transport errors, 408, 425, 429, 5xx and a clean end, and stops after 204 (``LinkChanged("ended")``).
-    Raises ``Refused`` and ``ProtocolError`` at once, ``ConnectFailed`` when for ``give_up_seconds``
-    nothing new came and it was not connected (connections that end at once are none), and ``StreamLost`` if
-    the rest of a POST cannot be read.
+    counts as a lost connection if the server sent comments (its heartbeat) before.
+
+    It reconnects after transport errors, 408, 425, 429, 5xx and a clean end, and stops after 204
+    (``LinkChanged("ended")``). Raises ``Refused`` and ``ProtocolError`` at once, ``ConnectFailed`` after
+    ``give_up_seconds`` without anything new and without a connection (one that ends at once does not count),
+    and ``StreamLost`` if the rest of a POST cannot be read.
     """
 
     def __init__(
@@ -141,11 +142,11 @@ class LogStream:
         while True:
             yield LinkChanged("connecting", attempt=self._patience.backoff.attempt)
             watch = Watch(self._clock, notice_sleep=not self._is_posting)
-            parser = SSEParser(self._event_id, self._max_event_bytes, self._heard(watch))
+            parser = SSEParser(self._event_id, self._max_event_bytes, self._heartbeat_callback(watch))
             error: AgentTuiError = StreamLost("the stream ended")
             try:
-                async with watch, AsyncExitStack() as opened:
-                    answer = await watch.run(opened.enter_async_context(self._opening(watch)))
+                async with watch, AsyncExitStack() as exit_stack:
+                    answer = await watch.run(exit_stack.enter_async_context(self._open(watch)))
                     if answer.status in _NO_CONTENT:
                         yield LinkChanged("ended", "the server has nothing more to send")
                         break
@@ -153,7 +154,7 @@ class LogStream:
                     yield LinkChanged("live")
                     while chunk := await watch.run(anext(answer.body, b"")):
                         for frame in parser.feed(chunk):
-                            if self._takes(frame):
+                            if self._is_new(frame):
                                 self._has_news = True
                                 frame = self._safe_frame(frame)
                                 yield frame
@@ -176,7 +177,7 @@ class LogStream:
         if self._post is not None:
             raise await self._lost_post(self._post, self._lost or StreamLost("the stream has no last event"))
 
-    def _opening(self, watch: Watch) -> AbstractAsyncContextManager[StreamedResponse]:
+    def _open(self, watch: Watch) -> AbstractAsyncContextManager[StreamedResponse]:
         """Return the request for the next connection; ``watch`` gets how long it may be silent."""
         self._live_at, self._frames, self._has_news = None, 0, False
         headers = {**self._headers, **_last_event_id_header(self._event_id)}
@@ -187,7 +188,7 @@ class LogStream:
         after = {"after": self._event_id or "0"} if self._is_log else {}
         return self._net.stream("GET", self._path, params={**self._params, **after}, headers=headers)
 
-    def _heard(self, watch: Watch) -> Callable[[str], None]:
+    def _heartbeat_callback(self, watch: Watch) -> Callable[[str], None]:
         def heard(_: str) -> None:
             self._heartbeat = True
             if self._silence_seconds is None:
@@ -200,7 +201,7 @@ class LogStream:
         if not self._is_posting:
             watch.limit = self._silence_seconds or (self._idle_timeout if self._heartbeat else None)
 
-    def _takes(self, frame: Frame) -> bool:
+    def _is_new(self, frame: Frame) -> bool:
         """Return whether ``frame`` is new; raises ``_FramesMissing`` if frames before it are missing."""
         if not self._is_log:
             return True
@@ -226,7 +227,7 @@ class LogStream:
         return True
 
     def _safe_frame(self, frame: Frame) -> Frame:
-        """Return ``frame`` as it may be shown, with whole characters; one that is about something else gets a
+        """Return ``frame`` as it may be shown, with whole characters; one about another conversation gets a
         name that nobody knows.
         """
         if self._is_ours is not None and not self._is_ours(frame.data):
@@ -254,12 +255,12 @@ class LogStream:
             raise error
         if parser.retry is not None:
             backoff.server_wishes(parser.retry)
-        live = 0.0 if self._live_at is None else self._clock.time() - self._live_at
-        if live >= STEADY_SECONDS or self._has_news:
+        live_seconds = 0.0 if self._live_at is None else self._clock.time() - self._live_at
+        if live_seconds >= STEADY_SECONDS or self._has_news:
             backoff.reset()
             self._patience.sign_of_life()
-        else:  # a model may think, or the server only says again what is known, or greets and leaves
-            self._patience.was_connected(live)
+        else:  # a model may be thinking, or the server repeats what is known, or closes at once
+            self._patience.was_connected(live_seconds)
         delay = 0.0 if watch.slept else self._patience.delay_after(error)
         return LinkChanged("waiting", str(error), delay, backoff.attempt)
 
@@ -278,9 +279,9 @@ class LogStream:
                 explained.__cause__ = error
             return explained
         if isinstance(error, StreamLost) or (isinstance(error, TimedOut) and post.silence_seconds is None):
-            broke_off = StreamLost("broke off", str(error))
-            broke_off.__cause__ = error
-            return broke_off
+            lost = StreamLost("broke off", str(error))
+            lost.__cause__ = error
+            return lost
         return error
 
 
@@ -326,21 +327,21 @@ class Source:
 
 
 async def read_settled(
-    messages: Callable[[], Awaitable[tuple[list[M], int | None]]], known: Callable[[], Awaitable[L]]
+    messages: Callable[[], Awaitable[tuple[list[M], int | None]]], show: Callable[[], Awaitable[L]]
 ) -> tuple[list[M], L, int]:
     """Return a consistent snapshot: messages, their room or chat, the event id that they correspond to."""
-    read: list[M] = []
+    stored: list[M] = []
     as_of: int | None = None
     for _ in range(_REREADS):
         with suppress(NotFound, NotOffered):  # no such call, or no such thing: what follows shows which
-            read, as_of = await messages()
+            stored, as_of = await messages()
         # Read after the messages: what happened in between comes again as events, and changes nothing.
-        logged = await known()
+        conversation = await show()
         if as_of is None:
-            as_of = logged.last_event_id
-        if logged.status == "running" or logged.last_event_id <= as_of:
+            as_of = conversation.last_event_id
+        if conversation.status == "running" or conversation.last_event_id <= as_of:
             break  # else it became idle in between, and those messages lack its last words
-    return read, logged, as_of or 0
+    return stored, conversation, as_of or 0
 
 
 async def follow(reach: Callable[[], Awaitable[Source]], starting: str = "") -> AsyncGenerator[Event, None]:
@@ -430,7 +431,7 @@ class _Place:
     async def link_changed(self, link: LinkChanged) -> LinkChanged | None:
         """Return the link event to yield: none for the first connection, or for one that lost our place."""
         if link.status == "live":
-            if self._was_live and await self._lost_us():
+            if self._was_live and await self._has_other_store():
                 self._lose()
                 return None
             self._was_live = True
@@ -452,7 +453,7 @@ class _Place:
         self.is_lost = True
         self._loading = Patience(self.source.clock, Backoff(), self.source.give_up_seconds)
 
-    async def _lost_us(self) -> bool:
+    async def _has_other_store(self) -> bool:
         """Return whether the server, after reconnecting, has fewer events than we saw: it has another
         store.
         """

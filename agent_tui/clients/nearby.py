@@ -28,16 +28,16 @@ async def servers_at(presets: Iterable[Preset]) -> list[tuple[Preset, str, int]]
     A server at another's usual port is recognised by its models. Takes as long as the slowest,
     ``ASK_SECONDS`` at most; never raises because of an answer.
     """
-    wanted = [preset for preset in presets if preset.port]
+    with_port = [preset for preset in presets if preset.port]
     limits = httpx.Limits(max_keepalive_connections=0)
     no_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # httpx would read all authorities, for tens of ms
     async with httpx.AsyncClient(
         verify=no_tls, trust_env=False, timeout=ASK_SECONDS, limits=limits
     ) as client:
-        told = await asyncio.gather(*(_models(client, preset.base_url) for preset in wanted))
+        answers = await asyncio.gather(*(_models(client, preset.base_url) for preset in with_port))
     return [
-        (_told_by(models, preset), preset.base_url, min(len(models), MAX_MODELS))
-        for preset, models in zip(wanted, told, strict=True)
+        (_recognised(models, preset), preset.base_url, min(len(models), MAX_MODELS))
+        for preset, models in zip(with_port, answers, strict=True)
         if models is not None
     ]
 
@@ -51,27 +51,27 @@ async def _models(client: httpx.AsyncClient, base_url: str) -> dict[str, str] | 
 
 
 async def _body(client: httpx.AsyncClient, url: str) -> bytes:
-    read = bytearray()
+    body = bytearray()
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     async with client.stream("GET", url, headers=headers) as response:
         if response.status_code != httpx.codes.OK:
             raise ValueError("not a list")
         async for piece in response.aiter_raw():  # never unpacked
-            read += piece
-            if len(read) > MAX_ANSWER_BYTES:
+            body += piece
+            if len(body) > MAX_ANSWER_BYTES:
                 raise ValueError("too long")
-    return bytes(read)
+    return bytes(body)
 
 
 def _read(body: bytes) -> dict[str, str] | None:
     answer = json.loads(body)
-    listed = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(listed, list):
+    entries = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(entries, list):
         return None
-    models = [one for one in listed if isinstance(one, dict) and isinstance(one.get("id"), str)]
-    return {one["id"]: str(one.get("owned_by", ""))[:40] for one in models}
+    models = [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+    return {entry["id"]: str(entry.get("owned_by", ""))[:40] for entry in models}
 
 
-def _told_by(models: dict[str, str], preset: Preset) -> Preset:
+def _recognised(models: dict[str, str], preset: Preset) -> Preset:
     owners = {_OWNERS[owner] for owner in models.values() if owner in _OWNERS}
     return PRESETS[owners.pop()] if len(owners) == 1 else preset

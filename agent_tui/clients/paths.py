@@ -89,8 +89,8 @@ class Paths:
         return path
 
     def _place(self, place: str) -> str:
-        one = "room" if "room" in self._defaults else "conversation"
-        named = one if place == "{id}" else place.strip("{}").removesuffix("_id")
+        noun = "room" if "room" in self._defaults else "conversation"
+        named = noun if place == "{id}" else place.strip("{}").removesuffix("_id")
         return _PLACES.get(place, f"the {named}'s id")
 
     def places(self, name: str) -> int:

@@ -177,26 +177,26 @@ def read_all(record: type[R], value: object, key: str) -> list[R]:
     A value that does not fit the type of its field (text, number, mapping) counts as missing.
     """
     hints = get_type_hints(record)
-    read = [
+    records = [
         record(**{name: _READERS[hint](item, name) for name, hint in hints.items()})
         for item in items_of(value, key)
     ]
-    return [one for one in read if getattr(one, next(iter(hints)))]
+    return [entry for entry in records if getattr(entry, next(iter(hints)))]
 
 
 def read_models(value: object) -> list[ModelInfo]:
     """Return the models of ``{"models": […]}``, ``{"data": […]}`` or a bare list, each once; those that do
     not answer in words come last.
     """
-    found = {}
+    models = {}
     for item in [*items_of(value, "models")] or items_of(value, "data"):
         name = item if isinstance(item, str) else text_of(item, "id") or text_of(item, "name")
-        if name and name not in found:
+        if name and name not in models:
             tokens, *prices = (
                 _amount(item, key) for key in ("context_tokens", "input_price", "output_price")
             )
-            found[name] = ModelInfo(name, int(tokens or 0), *prices)
-    return sorted(found.values(), key=lambda model: not is_for_words(model.id))
+            models[name] = ModelInfo(name, int(tokens or 0), *prices)
+    return sorted(models.values(), key=lambda model: not is_for_words(model.id))
 
 
 def _amount(item: object, name: str) -> float | None:
@@ -209,9 +209,9 @@ def _amount(item: object, name: str) -> float | None:
 def read_provider_test(value: object) -> ProviderTest:
     """Return the result of a provider's test."""
     seconds = value.get("answer_seconds") if isinstance(value, Mapping) else None
-    took = float(seconds) if isinstance(seconds, int | float) else None
+    answer_seconds = float(seconds) if isinstance(seconds, int | float) else None
     has_no_tools = isinstance(value, Mapping) and value.get("no_tools") is True
-    return ProviderTest(tuple(model.id for model in read_models(value)), took, has_no_tools)
+    return ProviderTest(tuple(model.id for model in read_models(value)), answer_seconds, has_no_tools)
 
 
 def pauses_soon(data: str) -> PausesSoon | None:

@@ -93,12 +93,12 @@ class Patience:
         left = self.seconds_left()
         if left is None or self._give_up_seconds is None:
             return delay
-        for_a_try = self._give_up_seconds / TRIES
-        if left <= for_a_try:
+        try_seconds = self._give_up_seconds / TRIES
+        if left <= try_seconds:
             gave_up = f"no connection for {self._give_up_seconds - left:.0f} s"
             raise ConnectFailed(gave_up, str(error), retryable=False) from error
-        longest = left - for_a_try  # so that the last try has time for an answer, too
-        return min(delay, longest if error.retry_after is not None else min(longest, for_a_try))
+        longest = left - try_seconds  # so that the last try has time for an answer, too
+        return min(delay, longest if error.retry_after is not None else min(longest, try_seconds))
 
 
 def retry_after_seconds(value: str, now: datetime) -> float | None:

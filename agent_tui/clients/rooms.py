@@ -97,8 +97,8 @@ class RoomsClient(Conversations[RoomInfo]):
         """Make a room from ``fields``, by the wire's names; the server chooses missing ones and those that
         are ``None``.
         """
-        said = {name: value for name, value in fields.items() if value not in (None, "")}
-        return await self._create({"task": task, **said})
+        given = {name: value for name, value in fields.items() if value not in (None, "")}
+        return await self._create({"task": task, **given})
 
     async def pause(self, room_id: str) -> RoomInfo:
         """Ask for a pause and return the room, which may still be running: it is paused at

@@ -26,10 +26,10 @@ async def test_a_socket_that_repeats_the_token_has_it_hidden() -> None:
     async with agent_socket_server() as server:
         server.answers = [[fake.error("X", f"bad Bearer {TOKEN}")], [fake.close(1011, f"no {TOKEN}")]]
         agent = of(server.url, SOCKET, notes)
-        told = [one async for one in agent.answering("Hi", (), (), "t1")]
+        told = [one async for one in agent.answer_frames("Hi", (), (), "t1")]
         assert "bad Bearer ********" in repr(told)
         with pytest.raises(AgentTuiError, match=r"no [*]{8}") as caught:
-            [one async for one in agent.answering("Hi", (), (), "t2")]
+            [one async for one in agent.answer_frames("Hi", (), (), "t2")]
         await agent.aclose()
     assert TOKEN not in f"{told}{caught.value!r}{notes}"
 
@@ -59,7 +59,7 @@ async def test_a_file_that_is_offered_after_the_answer_is_saved_too(tmp_path: Pa
         server.answers = [[fake.text("Done."), fake.end(), *offers, fake.GOODBYE]]
         backend = BackendConfig("far", SOCKET, server.url, workspace=str(workspace))
         agent = AgentChats(backend, note=notes.append, downloads=downloads)
-        [one async for one in agent.answering("Hi", (), (), "t1")]
+        [one async for one in agent.answer_frames("Hi", (), (), "t1")]
         await agent.linger()
         await agent.aclose()
     said = {note.note: note.about for note in notes}

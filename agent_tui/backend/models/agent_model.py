@@ -208,7 +208,7 @@ class _AgentTurn:
             await self._keep(self.session)
 
     async def _answer(self, agent: AgentChats, *, is_apart: bool) -> AsyncGenerator[Piece]:
-        async with aclosing(agent.answering(self.text, (), (), "")) as answer:
+        async with aclosing(agent.answer_frames(self.text, (), (), "")) as answer:
             async for frame in answer:
                 if not frame.name:
                     self.is_taken, self.task_id = True, agent.task_id

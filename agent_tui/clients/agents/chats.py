@@ -129,7 +129,7 @@ class _Session:
     async def linger(self) -> None:
         pass  # each task has its own socket
 
-    async def give_word(self, step_id: str, *word: Any, **named: Any) -> None:
+    async def give_decision(self, step_id: str, *details: Any, **named: Any) -> None:
         raise NotOffered("an agent service asks for no tools of this machine")
 
 
@@ -151,9 +151,9 @@ class _SocketChat:
         if backend.workspace and reach is not None:
             self._tools = ClientTools(reach, f"{backend.name}/{chat_id}", backend.workspace)
         hooks = SocketHooks(
-            on_orphan=self._orphan,
+            on_orphan=self._on_orphan,
             on_error=self._on_error,
-            on_disconnect=self._disconnected,
+            on_disconnect=self._on_disconnect,
             client_tools=self._tools.run if self._tools is not None else None,
         )
         self.id = chat_id
@@ -175,11 +175,11 @@ class _SocketChat:
 
     async def linger(self) -> None:
         await self._client.linger()
-        await self._all_saved()
+        await self._wait_until_saved()
 
     async def aclose(self) -> None:
         await self._client.aclose()
-        await self._all_saved()
+        await self._wait_until_saved()
 
     async def answer(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
@@ -190,24 +190,24 @@ class _SocketChat:
             with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
                 paths = [*files, *await asyncio.to_thread(_write_files, attachments, Path(folder))]
                 async with aclosing(self._client.answer(text, paths, turn_id=turn_id)) as answer:
-                    async for told in answer:
-                        for event in told.events if told.call_id else ():
+                    async for frame in answer:
+                        for event in frame.events if frame.call_id else ():
                             if isinstance(event, ToolStatusChanged):
-                                self._calls[event.step_id] = told.call_id
-                        yield told
+                                self._calls[event.step_id] = frame.call_id
+                        yield frame
         finally:
             self._is_answering = False
             self._calls.clear()
 
-    async def give_word(self, step_id: str, *word: Any, **named: Any) -> None:
+    async def give_decision(self, step_id: str, *details: Any, **named: Any) -> None:
         if self._tools is None or step_id not in self._calls:
             raise Refused("The call no longer needs approval", status=409)
-        await self._tools.answer(self._calls[step_id], *word, **named)
+        await self._tools.answer(self._calls[step_id], *details, **named)
 
     async def cancel(self, task_id: str) -> None:
         pass  # a socket has no tasks: closing it gives up its answer
 
-    def _orphan(self, frame: SocketFrame) -> None:
+    def _on_orphan(self, frame: SocketFrame) -> None:
         if frame.type == SEND_FILE and (path := frame.text("path")):
             saving = asyncio.create_task(self._save(path))
             self._saving.add(saving)
@@ -219,7 +219,7 @@ class _SocketChat:
         self._note(TurnNoted("", FILE_OFFERED, about=path))
         self._note(_not_saved("", path) if self._files is None else await save_file(self._files, "", path))
 
-    async def _all_saved(self) -> None:
+    async def _wait_until_saved(self) -> None:
         if self._saving:
             await asyncio.wait(self._saving)
 
@@ -228,7 +228,7 @@ class _SocketChat:
         if code == PARSE_ERROR and self._client.is_connected:
             self._note(TurnNoted("", UNREADABLE, about=inert_line(details, MAX_NOTE_CHARACTERS)))
 
-    def _disconnected(self, reason: AgentTuiError | None) -> None:
+    def _on_disconnect(self, reason: AgentTuiError | None) -> None:
         if reason is not None and not self._is_answering:
             self._note(TurnNoted("", AGENT_LEFT, about=str(reason)))
 
@@ -264,9 +264,9 @@ class AgentChats:
         self._system_prompt = system_prompt
         self._secrets = secrets_of(authorization_of(backend.token))
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
-        self._take_note = note or self._keep
+        self._take_note = note or self._queue_note
         self._agent = self._agent_for(wanted)
-        self._refusing = ChatClient(cast("Net", _Nothing()))
+        self._refusing = ChatClient(cast("Net", _NoApi()))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._refusing, name)
@@ -282,7 +282,7 @@ class AgentChats:
     def _note(self, noted: TurnNoted) -> None:
         self._take_note(replace(noted, about=redacted(noted.about, self._secrets)))
 
-    def _keep(self, noted: TurnNoted) -> None:
+    def _queue_note(self, noted: TurnNoted) -> None:
         with suppress(asyncio.QueueFull):
             self._notes.put_nowait(noted)
 
@@ -321,7 +321,7 @@ class AgentChats:
             raise
         return self.info
 
-    async def answering(
+    async def answer_frames(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
     ) -> AsyncGenerator[AnnouncedFrame, None]:
         """Ask, and yield the answer frame by frame; ``files`` are for sockets. An offered file that cannot be
@@ -330,11 +330,12 @@ class AgentChats:
         async with aclosing(
             self._redact_errors(self._agent.answer(text, attachments, files, turn_id))
         ) as answer:
-            async for told in answer:
-                yield told
-                is_kept = len(told.events) > 1  # the client saved it, or says why not
-                if told.name == SEND_FILE and self._backend.kind != TASKS and not is_kept:
-                    yield AnnouncedFrame(told.name, {}, [_not_saved(turn_id, str(told.data.get("path", "")))])
+            async for frame in answer:
+                yield frame
+                is_kept = len(frame.events) > 1  # the client saved it, or says why not
+                if frame.name == SEND_FILE and self._backend.kind != TASKS and not is_kept:
+                    note = _not_saved(turn_id, str(frame.data.get("path", "")))
+                    yield AnnouncedFrame(frame.name, {}, [note])
 
     async def _redact_errors(
         self, answer: AsyncGenerator[AnnouncedFrame, None]
@@ -342,21 +343,21 @@ class AgentChats:
         """Yield an answer whose errors do not repeat what the server was sent."""
         try:
             async with aclosing(answer):
-                async for told in answer:
-                    if any(isinstance(event, RunFailed) for event in told.events):
-                        told = self._redacted_failure(told)
-                    yield told
+                async for frame in answer:
+                    if any(isinstance(event, RunFailed) for event in frame.events):
+                        frame = self._redacted_failure(frame)
+                    yield frame
         except AgentTuiError as error:
             redact(error, self._secrets)
             raise
 
-    def _redacted_failure(self, told: AnnouncedFrame) -> AnnouncedFrame:
+    def _redacted_failure(self, frame: AnnouncedFrame) -> AnnouncedFrame:
         events = [
             RunFailed(redacted(event.content, self._secrets)) if isinstance(event, RunFailed) else event
-            for event in told.events
+            for event in frame.events
         ]
-        data = redacted_values(dict(told.data), self._secrets)
-        return replace(told, data=data, events=events)
+        data = redacted_values(dict(frame.data), self._secrets)
+        return replace(frame, data=data, events=events)
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         """Ask; yield the question, the answer, and how it ended. Raises as ``ChatClient.ask``; an error after
@@ -380,13 +381,13 @@ class AgentChats:
     ) -> AsyncGenerator[Event, None]:
         is_taken = False
         try:
-            async with aclosing(self.answering(content, attachments, (), turn_id)) as answer:
-                async for told in answer:
-                    if not told.name:
+            async with aclosing(self.answer_frames(content, attachments, (), turn_id)) as answer:
+                async for frame in answer:
+                    if not frame.name:
                         is_taken = True
                         yield LinkChanged("live")
                         yield ConversationChanged(self.info)
-                    for event in told.events:
+                    for event in frame.events:
                         yield event
         except AnswerLeft:
             yield RunFailed(STOPPED)
@@ -399,9 +400,9 @@ class AgentChats:
                 raise
             yield RunFailed(str(error))
 
-    async def answer(self, _: str, __: str, step_id: str, decision: str, *word: Any, **named: Any) -> None:
+    async def answer(self, _: str, __: str, step_id: str, decision: str, *details: Any, **named: Any) -> None:
         """Allow or deny a tool on this machine: see ``ChatClient.answer``."""
-        await self._agent.give_word(step_id, decision, *word, **named)
+        await self._agent.give_decision(step_id, decision, *details, **named)
 
     async def stop(self, _: str) -> ConversationInfo:
         """Stop the current answer and keep its words: a task is cancelled, a socket's answer is given up."""
@@ -424,7 +425,7 @@ class AgentChats:
         await self._agent.aclose()
 
 
-class _Nothing:
+class _NoApi:
     """Stands for the HTTP API that such a server does not have."""
 
     async def call(self, *_: object, **__: object) -> NoReturn:

@@ -100,28 +100,28 @@ class AgentFiles:
         title = f"{inert_line(path)} was not saved"
         try:
             parts = _parts(path)
-            with _closing(os.open(self.workspace, _FOLDER)) as root, _walked(root, parts) as source:
+            with _closing(os.open(self.workspace, _FOLDER)) as root, _open_file(root, parts) as source:
                 self._check(source)
                 status = os.fstat(source)
-                seen = (*parts, status.st_ino, status.st_mtime_ns, status.st_size)
-                if seen not in self._taken:
-                    self._taken[seen] = self._taken_copy(source, status.st_size, _file_name(parts[-1]))
-                return self._taken[seen]
+                version = (*parts, status.st_ino, status.st_mtime_ns, status.st_size)
+                if version not in self._taken:
+                    self._taken[version] = self._copy_offered(source, status.st_size, _file_name(parts[-1]))
+                return self._taken[version]
         except _Refusal as error:
             raise ConfigError(title, str(error)) from error
         except OSError as error:
             raise _failure(title, error) from error
 
-    def _taken_copy(self, source: int, size: int, name: str) -> Path:
+    def _copy_offered(self, source: int, size: int, name: str) -> Path:
         if len(self._taken) >= MAX_FILES:
             raise _Refusal(f"At most {MAX_FILES} files of one answer are saved.")
-        left = self._max_answer_bytes - self._taken_bytes
-        if size > left:
+        bytes_left = self._max_answer_bytes - self._taken_bytes
+        if size > bytes_left:
             raise _Refusal(f"At most {self._max_answer_bytes:,} bytes of one answer are saved.")
         self._base.mkdir(parents=True, exist_ok=True)
         base = os.open(self._base, _FOLDER & ~os.O_NOFOLLOW)
         with _closing(base), _ensure_folder(base, *self._subfolders) as folder:
-            name, copied = _copy(source, folder, name, min(self._max_bytes, left))
+            name, copied = _copy(source, folder, name, min(self._max_bytes, bytes_left))
         self._taken_bytes += copied
         return self.downloads / name
 
@@ -186,14 +186,14 @@ def _copy(source: int, folder: int, name: str, max_bytes: int) -> tuple[str, int
 
 
 @contextmanager
-def _walked(root: int, parts: list[str]) -> Iterator[int]:
+def _open_file(root: int, parts: list[str]) -> Iterator[int]:
     """Open the file at ``parts`` below ``root``; no part may be a link."""
     folder, *rest = parts
     if not rest:
         with _closing(_step(folder, _READ, root)) as file:
             yield file
         return
-    with _closing(_step(folder, _FOLDER, root)) as inner, _walked(inner, rest) as file:
+    with _closing(_step(folder, _FOLDER, root)) as inner, _open_file(inner, rest) as file:
         yield file
 
 

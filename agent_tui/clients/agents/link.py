@@ -83,7 +83,7 @@ class AgentLink:
     def __init__(
         self,
         socket: ClientConnection,
-        opened: AsyncExitStack,
+        exit_stack: AsyncExitStack,
         hooks: SocketHooks,
         times: SocketTimes,
         on_restart: Callable[[], None],
@@ -95,7 +95,7 @@ class AgentLink:
         self.farewell: AgentTuiError | None = None
         self.reason: AgentTuiError | None = None
         self._socket = socket
-        self._opened = opened
+        self._exit_stack = exit_stack
         self._hooks = hooks
         self._times = times
         self._on_restart = on_restart
@@ -107,7 +107,7 @@ class AgentLink:
     async def catch_up(self) -> None:
         """Wait until everything was read that the server sent before it was asked anything.
 
-        Its pong comes behind that. A server that sends none is asked soon all the same: if it is dead, the
+        Its pong comes behind that. A server that sends none is soon asked nevertheless: if it is dead, the
         heartbeat shows that later.
         """
         with suppress(TimeoutError, ConnectionClosed):
@@ -157,7 +157,7 @@ class AgentLink:
             reason = error
         finally:
             self._end(reason)
-            await self._opened.aclose()
+            await self._exit_stack.aclose()
 
     def _why(self, closed: ConnectionClosed) -> AgentTuiError | None:
         if self.farewell is not None or self._is_closing:
@@ -212,8 +212,8 @@ class AgentLink:
                 await self._socket.send(frame.json())
         except TimeoutError as error:
             self._socket.transport.abort()  # half a message may be sent, and a close would wait for it
-            late = TimedOut("the agent takes no message", f"{seconds:g} s passed", retryable=False)
-            raise report(self._hooks, TIMEOUT, late) from error
+            timed_out = TimedOut("the agent takes no message", f"{seconds:g} s passed", retryable=False)
+            raise report(self._hooks, TIMEOUT, timed_out) from error
         except ConnectionClosed as error:
             await self.is_over.wait()
             raise self.reason or StreamLost("this connection was closed") from error
@@ -248,13 +248,13 @@ class AgentLink:
             return ClientToolResult(call.call_id, error=f"the tool failed: {type(error).__name__}")
 
     def _tool_ended(
-        self, call_id: str, request: FrameQueue | None, ended: asyncio.Task[ClientToolResult]
+        self, call_id: str, request: FrameQueue | None, task: asyncio.Task[ClientToolResult]
     ) -> None:
         del self._tools[call_id]
         if self.is_over.is_set():
             return
         given_up = ClientToolResult(call_id, error="nobody waits for this answer any more")
-        result = given_up if ended.cancelled() else ended.result()
+        result = given_up if task.cancelled() else task.result()
         answer = asyncio.create_task(self._answer(result.frame(), request))
         self._answers.add(answer)
         answer.add_done_callback(self._answers.discard)

@@ -143,8 +143,8 @@ class AgentSocketClient:
         See ``answer``.
         """
         async with aclosing(self.answer(text, attachments, turn_id=turn_id)) as answer:
-            async for told in answer:
-                for event in told.events:
+            async for frame in answer:
+                for event in frame.events:
                     yield event
 
     async def answer(
@@ -204,7 +204,7 @@ class AgentSocketClient:
         raise report(self._hooks, CONNECTION_ERROR, missing)
 
     async def _connect_to(self, url: str) -> AgentLink:
-        async with AsyncExitStack() as opened:
+        async with AsyncExitStack() as exit_stack:
             opening = open_socket(
                 url,
                 self._authorization,
@@ -214,7 +214,7 @@ class AgentSocketClient:
                 close_seconds=self._times.close,
             )
             try:
-                socket = await opened.enter_async_context(opening)
+                socket = await exit_stack.enter_async_context(opening)
             except Unauthorized as error:
                 if error.status != _FORBIDDEN:
                     raise report(self._hooks, CONNECTION_ERROR, error) from error
@@ -229,7 +229,7 @@ class AgentSocketClient:
                     raise report(self._hooks, CHAT_BUSY, busy) from error
                 raise report(self._hooks, CONNECTION_ERROR, error) from error
             await self._status(socket)
-            closing = opened.pop_all()
+            closing = exit_stack.pop_all()
         return AgentLink(socket, closing, self._hooks, self._times, self._wait_before_connecting)
 
     async def _status(self, socket: ClientConnection) -> None:
@@ -241,7 +241,7 @@ class AgentSocketClient:
             late = ConnectFailed("the agent does not say that it is ready", f"no STATUS within {seconds:g} s")
             raise report(self._hooks, TIMEOUT, late) from error
         except ConnectionClosed as error:
-            raise self._unready(error) from error
+            raise self._why_unready(error) from error
         except ValueError as error:
             raise report(self._hooks, PARSE_ERROR, not_json(error)) from error
         if frame.type == ERROR:
@@ -249,12 +249,12 @@ class AgentSocketClient:
             kind = AgentBusy if code in _BUSY_CODES else ProtocolError
             raise report(self._hooks, code, kind("the agent refused the chat", inert_line(error_line(frame))))
         if frame.type != STATUS:
-            said = inert_line(frame.type) or "a frame without a type"
+            frame_type = inert_line(frame.type) or "a frame without a type"
             raise report(
-                self._hooks, INVALID_STATUS, ProtocolError("the agent did not begin with STATUS", said)
+                self._hooks, INVALID_STATUS, ProtocolError("the agent did not begin with STATUS", frame_type)
             )
 
-    def _unready(self, error: ConnectionClosed) -> AgentTuiError:
+    def _why_unready(self, error: ConnectionClosed) -> AgentTuiError:
         closed = closed_error(error)
         if isinstance(closed, AgentBusy):
             return report(self._hooks, CHAT_BUSY, AgentBusy("the chat is busy", closed.detail))
@@ -345,10 +345,10 @@ def socket_urls(
         raise ConfigError("that is not the address of an agent", "It should look like ws://host:port/.")
     if parts.username is not None or parts.password is not None:
         raise ConfigError("the address holds a name or password", "Use AGENT_TUI_TOKEN instead.")
-    fixed = parts._replace(scheme=scheme, fragment="").geturl()
+    base = parts._replace(scheme=scheme, fragment="").geturl()
     if not chat_path:
-        return (fixed,)
-    chat = urljoin(fixed, chat_path.replace("{chat_id}", quote(chat_id, safe="")))
+        return (base,)
+    chat = urljoin(base, chat_path.replace("{chat_id}", quote(chat_id, safe="")))
     if client_tools:
         chat += f"{'&' if '?' in chat else '?'}client_tools=1"
-    return chat, fixed
+    return chat, base

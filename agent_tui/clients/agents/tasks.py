@@ -103,12 +103,12 @@ class AgentTasksClient:
         every connection.
         """
         if self.task_id:
-            self._later(self.cancel(self.task_id))
+            self._in_background(self.cancel(self.task_id))
             self._task_id = ""
         if self._cancelling:
-            _, left = await asyncio.wait(self._cancelling, timeout=CANCEL_SECONDS)
-            for one in left:
-                one.cancel()
+            _, unfinished = await asyncio.wait(self._cancelling, timeout=CANCEL_SECONDS)
+            for task in unfinished:
+                task.cancel()
         await self._net.aclose()
 
     async def connect(self) -> None:
@@ -129,10 +129,10 @@ class AgentTasksClient:
         ``on_taken`` is called when the service has the task.
         """
         async with aclosing(self.answer(task, turn_id=turn_id)) as answer:
-            async for told in answer:
-                if not told.name:
+            async for frame in answer:
+                if not frame.name:
                     on_taken()
-                for event in told.events:
+                for event in frame.events:
                     yield event
 
     async def answer(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[AnnouncedFrame, None]:
@@ -154,15 +154,15 @@ class AgentTasksClient:
             while True:
                 try:
                     async with aclosing(self._answer(task, turn_id)) as answer:
-                        async for told in answer:
-                            yield told
+                        async for frame in answer:
+                            yield frame
                     return
-                except _NotTaken as failed:
-                    if failed.is_retryable:
-                        failed.error.attempts = 1 + len(self._retries) - len(waits)
+                except _NotTaken as not_taken:
+                    if not_taken.is_retryable:
+                        not_taken.error.attempts = 1 + len(self._retries) - len(waits)
                     is_too_late = asyncio.get_running_loop().time() >= give_up_at
-                    if not waits or not failed.is_retryable or is_too_late:
-                        raise failed.error from failed.error.__cause__
+                    if not waits or not not_taken.is_retryable or is_too_late:
+                        raise not_taken.error from not_taken.error.__cause__
                 await self._clock.sleep(waits.pop(0))
 
     async def inject(
@@ -181,10 +181,10 @@ class AgentTasksClient:
 
     async def _answer(self, task: AgentTask, turn_id: str) -> AsyncGenerator[AnnouncedFrame, None]:
         deadline = asyncio.get_running_loop().time() + self._total_seconds
-        async with AsyncExitStack() as opened:
+        async with AsyncExitStack() as exit_stack:
             try:
                 async with asyncio.timeout_at(deadline):
-                    socket, task_id = await self._begin(opened, task)
+                    socket, task_id = await self._begin(exit_stack, task)
             except TimeoutError as error:
                 raise self._too_late() from error
             self._socket, self._task_id, self._is_left, is_over = socket, task_id, False, False
@@ -206,24 +206,24 @@ class AgentTasksClient:
                     if events:
                         yield AnnouncedFrame(data["type"], data, events)
             except ConnectionClosed as error:
-                left = AnswerLeft("the answer was given up")
-                raise (left if self._is_left else closed_error(error, may_be_busy=False)) from error
+                given_up = AnswerLeft("the answer was given up")
+                raise (given_up if self._is_left else closed_error(error, may_be_busy=False)) from error
             finally:
                 if not is_over and self.task_id:
-                    self._later(self.cancel(task_id))
+                    self._in_background(self.cancel(task_id))
                 self._socket, self._task_id = None, ""
 
     def _too_late(self) -> TimedOut:
         return TimedOut("the agent took too long", f"{self._total_seconds:g} s passed", retryable=False)
 
-    async def _begin(self, opened: AsyncExitStack, task: AgentTask) -> tuple[ClientConnection, Id]:
+    async def _begin(self, exit_stack: AsyncExitStack, task: AgentTask) -> tuple[ClientConnection, Id]:
         """Open the socket, subscribe, hand over the task, subscribe to it; return the socket and its id.
 
         Raises ``_NotTaken``.
         """
         opening = open_socket(self._socket_url, self._authorization, self._environ)
         try:
-            socket = await opened.enter_async_context(opening)
+            socket = await exit_stack.enter_async_context(opening)
             if self.session_id:
                 await socket.send(subscribe(self._session_id))
         except ConnectionClosed as error:
@@ -238,8 +238,8 @@ class AgentTasksClient:
         except (ConnectFailed, StreamLost, TimedOut) as error:
             raise _NotTaken(error, is_retryable=error.retryable) from error
         except Refused as error:  # an answer, so there is no retry; it is a refusal only for a token
-            failed = error if isinstance(error, Unauthorized) else _not_accepted(error)
-            raise _NotTaken(failed, is_retryable=False) from error
+            refusal = error if isinstance(error, Unauthorized) else _not_accepted(error)
+            raise _NotTaken(refusal, is_retryable=False) from error
         except AgentTuiError as error:
             raise _NotTaken(error, is_retryable=False) from error
         except ValueError as error:
@@ -256,7 +256,7 @@ class AgentTasksClient:
         try:
             return await asyncio.shield(posting)
         except asyncio.CancelledError:
-            self._later(self._cancel_posted(posting))
+            self._in_background(self._cancel_posted(posting))
             raise
 
     async def _cancel_posted(self, posting: asyncio.Task[object]) -> None:
@@ -268,7 +268,7 @@ class AgentTasksClient:
         if ends_session(message) and not self._injections:
             self._session_id = ""
 
-    def _later(self, work: Coroutine[None, None, None]) -> None:
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
         cancelling = asyncio.create_task(work)
         self._cancelling.add(cancelling)
         cancelling.add_done_callback(self._cancelling.discard)

@@ -27,22 +27,22 @@ class ClientTools:
         self._reach = reach
         self._conversation = conversation
         self._workspace = workspace
-        self._asking: dict[str, str] = {}  # call id → its run, which may ask
+        self._runs: dict[str, str] = {}  # call id → its run, which may ask
 
     async def run(self, call: ClientToolCall, tell: Tell) -> ClientToolResult:
         """Return the result of a call, with an error for everything that went wrong. Cancelling ends the
         call.
         """
         try:
-            return await self._ran(call, tell)
+            return await self._run(call, tell)
         except AgentTuiError as error:
-            began = call.call_id in self._asking
-            why = f"broke off, it may have run: {error}" if began else f"not run: {error}"
+            has_begun = call.call_id in self._runs
+            why = f"broke off, it may have run: {error}" if has_begun else f"not run: {error}"
             return ClientToolResult(call.call_id, error=why)
         finally:
-            self._asking.pop(call.call_id, None)
+            self._runs.pop(call.call_id, None)
 
-    async def _ran(self, call: ClientToolCall, tell: Tell) -> ClientToolResult:
+    async def _run(self, call: ClientToolCall, tell: Tell) -> ClientToolResult:
         fields = {
             "conversation": self._conversation,
             "workspace": self._workspace,
@@ -54,7 +54,7 @@ class ClientTools:
             async for event in events:
                 match event:
                     case ev.ToolStatusChanged(run_id):
-                        self._asking[call.call_id] = run_id
+                        self._runs[call.call_id] = run_id
                         if event.status not in ("done", "failed"):
                             tell(event)
                     case ev.StepSet(_, ev.Step(type="tool_result") as step):
@@ -76,7 +76,7 @@ class ClientTools:
         """Send a person's decision about a call that asks. Raises ``Refused`` (409) if it no longer asks, and
         what reaching the backend raises.
         """
-        run_id = self._asking.get(call_id)
+        run_id = self._runs.get(call_id)
         if run_id is None:
             raise Refused("The call no longer needs approval", status=GONE)
         await (await self._reach()).answer_tool(run_id, decision, pattern, reason, values)

@@ -20,7 +20,7 @@ from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.audio.sound import BLOCK_BYTES, SAMPLE_RATE, Sound
 from agent_tui.clients.voice.requests import SessionRequests
-from agent_tui.clients.voice.running import SessionTasks, to_the_end
+from agent_tui.clients.voice.running import SessionTasks, finish
 from agent_tui.clients.voice.script import AgentProgram
 from agent_tui.model.errors import (
     AgentTuiError,
@@ -114,7 +114,7 @@ class ConsoleClient:
                 async for event in events:
                     yield event
         finally:
-            await to_the_end(self._end(running))
+            await finish(self._end(running))
 
     async def _end(self, running: SessionTasks) -> None:
         await running.end()

@@ -36,15 +36,15 @@ def listened_to(room: rtc.Room, agent: str, last_heard: str, left: str = "") -> 
     livekit-agents chooses. ``left``: to whom such an agent listened when they left. It waits for that
     participant.
     """
-    here = {**room.remote_participants, room.local_participant.identity: room.local_participant}
-    one = here.get(agent)
-    said = one.attributes.get(wire.LISTENS_TO, "") if one is not None else ""
-    if said or last_heard in here:
-        return said or last_heard
+    participants = {**room.remote_participants, room.local_participant.identity: room.local_participant}
+    agent_here = participants.get(agent)
+    identity = agent_here.attributes.get(wire.LISTENS_TO, "") if agent_here is not None else ""
+    if identity or last_heard in participants:
+        return identity or last_heard
     if left:
-        return left if left in here else ""
+        return left if left in participants else ""
     others = sorted(
-        (who for who in here.values() if who.identity != agent and not is_agent(who)), key=_join_order
+        (who for who in participants.values() if who.identity != agent and not is_agent(who)), key=_join_order
     )
     return others[0].identity if agent and others else ""
 
@@ -75,5 +75,6 @@ def _join_order(participant: rtc.Participant) -> tuple[float, str]:
 
 
 def _is_muted(participant: rtc.Participant) -> bool:
-    sounds = [one for one in participant.track_publications.values() if one.kind == rtc.TrackKind.KIND_AUDIO]
-    return bool(sounds) and all(one.muted for one in sounds)
+    tracks = participant.track_publications.values()
+    muted = [track.muted for track in tracks if track.kind == rtc.TrackKind.KIND_AUDIO]
+    return bool(muted) and all(muted)

@@ -21,7 +21,7 @@ from agent_tui.clients.voice.people import joined_order, listened_to, persons
 from agent_tui.clients.voice.playback import Playback
 from agent_tui.clients.voice.room_agent import ABSENT_SECONDS, RoomAgent
 from agent_tui.clients.voice.room_link import JOIN_SECONDS, JoinFailed, RtcLink
-from agent_tui.clients.voice.running import SessionTasks, stop, to_the_end
+from agent_tui.clients.voice.running import SessionTasks, finish, stop
 from agent_tui.clients.voice.tokens import Ticket, TokenSource
 from agent_tui.clients.voice.words import WordStreams
 from agent_tui.model.errors import (
@@ -134,7 +134,7 @@ class RoomClient:
                 async for event in events:
                     yield event
         finally:
-            await to_the_end(self._end(running))
+            await finish(self._end(running))
 
     async def _end(self, running: SessionTasks) -> None:
         """Stop everything, the microphone first, and leave the room."""
@@ -306,7 +306,7 @@ class RoomClient:
 
     def _look_who_left(self, link: RtcLink) -> None:
         """Note to whom an agent listened that cannot be asked to listen to another participant."""
-        agent, heard = self._agent.info, next((one for one in self._people if one.is_heard), None)
+        agent, heard = self._agent.info, next((person for person in self._people if person.is_heard), None)
         if agent is None or agent.takes_requests or heard is None or heard.is_me or self._is_reconnecting:
             return
         if heard.identity not in link.room.remote_participants:
@@ -338,7 +338,7 @@ class RoomClient:
 
     def _speakers(self, link: RtcLink, speakers: list[rtc.Participant]) -> Iterable[VoiceEvent]:
         agent = self._agent.identity  # an agent says itself to whom it listens
-        self._speaking = frozenset(one.identity for one in speakers if one.identity != agent)
+        self._speaking = frozenset(speaker.identity for speaker in speakers if speaker.identity != agent)
         return self._people_now()
 
     # --- sound -----------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ class RoomClient:
         self._running.tell(WordsTyped(key, text))
         self._playback.silence(agent.identity, on=False)
         try:
-            await link.until_known()
+            await link.wait_until_known()
             if not is_heard and not agent.takes_requests:
                 self._running.spawn(self._run_input(link, key, text))
                 return

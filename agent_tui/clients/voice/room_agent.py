@@ -86,13 +86,13 @@ class RoomAgent:
         """Take a participant who joined as the agent, if it is one and there is no other."""
         if not is_agent(participant, self.expected) or self.identity not in ("", participant.identity):
             return
-        known = self.info
-        self.info = _agent_joined(participant, has_session=known is not None and known.has_session)
+        previous = self.info
+        self.info = _agent_joined(participant, has_session=previous is not None and previous.has_session)
         self._link, link.agent = link, participant.identity
-        if known is None:
+        if previous is None:
             self._decoder = wire.SessionDecoder()
             self.wait_for(why.AGENT_SILENT)
-        if self.info != known:
+        if self.info != previous:
             yield self.info
         yield from self._attribute(link, participant)
         self.find_session(link)
@@ -104,11 +104,11 @@ class RoomAgent:
         if self.info is None:
             yield from self.came(link, participant)
         elif self.identity == participant.identity:
-            now = _agent_joined(participant, has_session=self.info.has_session)
-            if now != self.info:
-                self.info = now
-                yield now
-            if wire.AGENT_STATE in changed and not now.has_session:
+            info = _agent_joined(participant, has_session=self.info.has_session)
+            if info != self.info:
+                self.info = info
+                yield info
+            if wire.AGENT_STATE in changed and not info.has_session:
                 yield from self._attribute(link, participant)
                 self.find_session(link)
 
@@ -150,9 +150,9 @@ class RoomAgent:
         has_begun = self.info is not None and (self.word is not None or self.info.has_session)
         if link.track is not None and has_begun and self.identity not in link.early_sent:
             link.early_sent.add(self.identity)
-            self._running.spawn(self._sent_early(link, self.identity))
+            self._running.spawn(self._send_early(link, self.identity))
 
-    async def _sent_early(self, link: RtcLink, identity: str) -> None:
+    async def _send_early(self, link: RtcLink, identity: str) -> None:
         try:
             await link.send_early(self._mic.take_early(), identity)
         except TransportError as error:
@@ -169,7 +169,7 @@ class RoomAgent:
         while True:
             if not await self._is_retried(reason):
                 self._running.tell(LinkMoved("connected", reason.detail, reason.word))
-                await self._running.until_retried()
+                await self._running.wait_until_retried()
             self._running.tell(LinkMoved("connected", "Waiting for the agent."))
             if self.info is None:
                 await self._call()

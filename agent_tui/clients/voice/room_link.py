@@ -69,9 +69,9 @@ class RtcLink:
             self.room.on(name, self._queued(put, take))  # type: ignore[arg-type]  # a Literal of 36 names
 
     def _queued(self, put: Put, take: Take) -> Callable[..., None]:
-        return lambda *arguments: put(partial(self._here, take, *arguments))
+        return lambda *arguments: put(partial(self._unless_left, take, *arguments))
 
-    def _here(self, take: Take, *arguments: object) -> Iterable[VoiceEvent]:
+    def _unless_left(self, take: Take, *arguments: object) -> Iterable[VoiceEvent]:
         """Return what ``take`` returns; nothing if the room was left: that belongs to another join."""
         return () if self.is_left else take(self, *arguments)
 
@@ -99,8 +99,8 @@ class RtcLink:
         if not joining.done():
             raise JoinFailed(JOIN_TIMED_OUT)
         if (error := joining.exception()) is not None:
-            said = error.message if isinstance(error, rtc.ConnectError) else str(error)
-            raise JoinFailed(of_connect_error(said, is_expired=_is_expired(ticket.token)))
+            message = error.message if isinstance(error, rtc.ConnectError) else str(error)
+            raise JoinFailed(of_connect_error(message, is_expired=_is_expired(ticket.token)))
 
     async def _undo(self, joining: asyncio.Task[None]) -> None:
         await asyncio.wait({joining})
@@ -153,7 +153,7 @@ class RtcLink:
             )
         )
 
-    async def until_known(self) -> None:
+    async def wait_until_known(self) -> None:
         """Wait until the others know that we are here: livekit-agents drops what a stranger types, and text
         may overtake the news of a join.
         """

@@ -73,7 +73,7 @@ class SessionTasks:
             return False
         return True
 
-    async def until_retried(self) -> None:
+    async def wait_until_retried(self) -> None:
         """Wait until the person wants to try again."""
         self._retried.clear()
         await self._retried.wait()
@@ -90,8 +90,8 @@ def stop(*tasks: asyncio.Task[None] | None) -> None:
             task.cancel()
 
 
-async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Wait until ``work`` is done, even if the caller is cancelled meanwhile; then raise that."""
+async def finish(work: Coroutine[Any, Any, None]) -> None:
+    """Wait until ``work`` is done; if the caller is cancelled meanwhile, raise that afterwards."""
     working = asyncio.create_task(work)
     try:
         await asyncio.shield(working)

@@ -135,10 +135,10 @@ class PythonAgent:
         self._keep(rest)
 
     def _keep(self, line: bytes) -> None:
-        said = _COLOURS.sub("", line.decode(errors="replace"))
-        if "state" in (told := json_object(said)):  # our own agent: only why it failed is for a person
-            said = str(told.get("detail", ""))
-        shown = inert_line(redact(said), MAX_LINE_CHARACTERS)
+        text = _COLOURS.sub("", line.decode(errors="replace"))
+        if "state" in (report := json_object(text)):  # our own agent: only why it failed is for a person
+            text = str(report.get("detail", ""))
+        shown = inert_line(redact(text), MAX_LINE_CHARACTERS)
         if shown.strip("^~ ") and not _CHATTER.match(shown):  # marks below a line of a traceback say nothing
             self._lines.append(shown)
 

@@ -77,8 +77,9 @@ class SignedTokens:
                 asyncio.timeout(DISPATCH_SECONDS),
                 api.LiveKitAPI(http_url, self._key, self._secret) as server,
             ):
-                called = await server.agent_dispatch.list_dispatch(guest.room)
-                jobs = [job for one in called if one.agent_name == guest.agent for job in one.state.jobs]
+                dispatches = await server.agent_dispatch.list_dispatch(guest.room)
+                own = (dispatch for dispatch in dispatches if dispatch.agent_name == guest.agent)
+                jobs = [job for dispatch in own for job in dispatch.state.jobs]
                 if not any(job.state.status in _UNDER_WAY for job in jobs):
                     await server.agent_dispatch.create_dispatch(request)
         except (aiohttp.ClientError, api.TwirpError, TimeoutError, OSError) as error:

@@ -188,7 +188,7 @@ class BackendTokens:
     ) -> None:
         """``livekit`` has a key and a secret; the backend gets them, so it has to be on this machine."""
         self._net = net
-        self._known: Ticket | None = None
+        self._first: Ticket | None = None
         self._agent = ""  # its identity
         self._body: dict[str, Any] = {"room_name": room}
         if name:
@@ -196,21 +196,21 @@ class BackendTokens:
         if is_guest:
             self._body["guest"] = True
         if livekit is not None:
-            named = {"url": server_url(livekit.url), "key": livekit.key, "secret": livekit.secret}
-            self._body["livekit"] = named
+            fields = {"url": server_url(livekit.url), "key": livekit.key, "secret": livekit.secret}
+            self._body["livekit"] = fields
 
     def __repr__(self) -> str:
         return f"BackendTokens({self._net.base_url!r})"
 
     async def first(self) -> Ticket:
         """Ask for the ticket of the first join, which ``ticket`` returns then; raises ``AgentTuiError``."""
-        self._known = await self._ask_for_ticket()
-        return self._known
+        self._first = await self._ask_for_ticket()
+        return self._first
 
     async def ticket(self) -> Ticket:
         """Return a ticket for each join; raises ``AgentTuiError``."""
-        known, self._known = self._known, None
-        return known if known is not None else await self._ask_for_ticket()
+        first, self._first = self._first, None
+        return first if first is not None else await self._ask_for_ticket()
 
     async def _ask_for_ticket(self) -> Ticket:
         """Ask for a ticket, with the same identity each time: the agent keeps listening to a participant who

@@ -156,7 +156,7 @@ async def agent_answers(
 
     async def follow() -> Ending:
         try:
-            frames = client.answering(asked.content, asked.attachments, asked.files, TURN_ID)
+            frames = client.answer_frames(asked.content, asked.attachments, asked.files, TURN_ID)
             return await take_until_ending(frames, take)
         except AnswerLeft:
             return Ending("interrupted")
