@@ -55,9 +55,9 @@ class Agent:
             return self.open_turn
         turns = self.open_turns
         if event.agent_id:
-            return next((turn for turn in turns if turn.told_agent_id == event.agent_id), None)
-        named = [turn for turn in turns if event.agent_name in ("", turn.sender_name)]
-        return named[0] if len(named) == 1 else None
+            return next((turn for turn in turns if turn.received_agent_id == event.agent_id), None)
+        candidates = [turn for turn in turns if event.agent_name in ("", turn.sender_name)]
+        return candidates[0] if len(candidates) == 1 else None
 
     @property
     def tokens(self) -> int:
@@ -81,8 +81,8 @@ class Agent:
         if not self.has_said(room.current_round):
             return True
         last = self.turns[-1] if self.turns else None
-        failed_here = last is not None and last.status == "failed" and last.round_number == room.current_round
-        return failed_here and room.interrupted == "error"  # it will be tried again
+        has_failed = last is not None and last.status == "failed" and last.round_number == room.current_round
+        return has_failed and room.interrupted == "error"  # it will be tried again
 
 
 class Agents:
@@ -119,14 +119,11 @@ class Agents:
     def of(self, agent_id: str, name: str = "") -> Agent:
         """Return the agent with that id, or a new one, or ``OTHERS`` if there are too many."""
         agent = self.by_id.get(agent_id)
-        if (
-            agent is None
-            and len(self.by_id.keys() - {OTHERS, STRANGER}) >= MAX_AGENTS
-            and agent_id != STRANGER
-        ):
-            self._count((agent_id,))
-            return self.by_id.setdefault(OTHERS, Agent(OTHERS, "", is_gone=True))
         if agent is None:
+            is_full = len(self.by_id.keys() - {OTHERS, STRANGER}) >= MAX_AGENTS
+            if is_full and agent_id != STRANGER:
+                self._count((agent_id,))
+                return self.by_id.setdefault(OTHERS, Agent(OTHERS, "", is_gone=True))
             agent = self.by_id[agent_id] = Agent(agent_id, name, turn_order=len(self.by_id))
         agent.name = agent.name or name
         return agent
@@ -158,9 +155,9 @@ class Agents:
             return self.by_id[event.agent_id]
         if event.agent_id in self.others:
             return self.of(event.agent_id)
-        named = [agent for agent in speaking if agent.name == event.agent_name]
-        if named:
-            return named[0]
+        namesakes = [agent for agent in speaking if agent.name == event.agent_name]
+        if namesakes:
+            return namesakes[0]
         if not event.agent_name and len(speaking) == 1:
             return speaking[0]
         return self.speaker(event.agent_id, event.agent_name, round_number)
@@ -175,9 +172,9 @@ class Agents:
             agent.model, agent.provider_id = info.model, info.provider_id
             agent.system_prompt, agent.skip_next = info.system_prompt, info.skip_next
             agent.turn_order, agent.is_gone = place, False
-        here = {info.id for info in infos}
-        self.others -= here
-        for agent in [agent for agent in self.by_id.values() if agent.id not in here]:
+        ids = {info.id for info in infos}
+        self.others -= ids
+        for agent in [agent for agent in self.by_id.values() if agent.id not in ids]:
             if not agent.turns:
                 del self.by_id[agent.id]
             agent.is_gone = True

@@ -47,8 +47,8 @@ class ConversationState:
     unknown_count: int = 0
     unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
     _heads: dict[str, str] = field(default_factory=dict)  # id of a message that continues a turn → the turn's
-    _guide: ev.Note | None = None  # what the newest model with a folder was told about it
-    _tells_parents: bool = False  # whether the server says which message follows which
+    _guide: ev.Note | None = None  # what the newest model with a folder got about it
+    _has_parents: bool = False  # whether the server says which message follows which
 
     # --- what screens ask ------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class ConversationState:
     def take_listed(self, info: ev.RoomInfo | ev.ConversationInfo) -> None:
         """Take what a list knows about it, until it is loaded."""
         self.info = info
-        self.ledger.tell(info.tokens, info.cost)
+        self.ledger.take(info.tokens, info.cost)
 
     def apply(self, event: ev.Event) -> None:
         """Take one event. Never raises, whatever a server sends."""
@@ -141,11 +141,11 @@ class ConversationState:
             case ev.TurnFailed():
                 self._turn_failed(event)
             case ev.MessageStored() | ev.MessageSpoken():
-                self._message_told(event)
+                self._apply_to_message(event)
             case ev.RunStarted() | ev.RunPaused() | ev.RunCompleted() | ev.RunFailed():
                 self._run_changed(event)
             case ev.AgentStatusChanged() | ev.RoundStarted() | ev.ParallelStarted():
-                self._round_went_on(event)
+                self._apply_to_round(event)
             case ev.RoomLoaded(info, messages) | ev.ConversationLoaded(info, messages):
                 self._load(info, messages)
             case ev.RoomChanged() | ev.ConversationChanged():
@@ -164,8 +164,8 @@ class ConversationState:
     def _run_changed(self, event: ev.RunStarted | ev.RunPaused | ev.RunCompleted | ev.RunFailed) -> None:
         if isinstance(event, ev.RunFailed):
             last = self.last_turn  # a chat's last turn may already say why
-            is_told = not self.is_room and last is not None and last.status != "said"
-            self.run_error = "" if is_told else event.content
+            is_shown_already = not self.is_room and last is not None and last.status != "said"
+            self.run_error = "" if is_shown_already else event.content
             self._close_open_turns(*_failed_status(event.content))
         if not isinstance(self.info, ev.RoomInfo):
             return
@@ -193,7 +193,7 @@ class ConversationState:
             for turn in agent.open_turns:
                 self._close(turn, status, why)
 
-    def _round_went_on(self, event: ev.AgentStatusChanged | ev.RoundStarted | ev.ParallelStarted) -> None:
+    def _apply_to_round(self, event: ev.AgentStatusChanged | ev.RoundStarted | ev.ParallelStarted) -> None:
         if not isinstance(self.info, ev.RoomInfo):
             return
         match event:
@@ -220,16 +220,16 @@ class ConversationState:
 
     def _turn_started(self, event: ev.TurnStarted) -> None:
         turn = self.turn_of(event.turn_id)
-        if turn is None and self._gone_on(event.continues, event.turn_id):
+        if turn is None and self._continue_turn(event.continues, event.turn_id):
             return
         older = self.turn_of(event.supersedes) if event.supersedes != event.turn_id else None
         speaker_id = event.agent_id or (older.agent_id if older is not None else "")
         if older is not None:
-            older.superseded = True  # nothing takes that back
+            older.superseded = True  # for good
             self.changed.add(older.id)
         if turn is not None:  # repeated, or late: fill in what orphaned words could not know
             turn.sender_name = event.sender_name or turn.sender_name
-            turn.told_agent_id = turn.told_agent_id or event.agent_id
+            turn.received_agent_id = turn.received_agent_id or event.agent_id
             turn.parent_id = turn.parent_id or event.parent_id
             turn.round_number = turn.round_number or event.round_number
             turn.trimmed = turn.trimmed or event.trimmed
@@ -245,10 +245,8 @@ class ConversationState:
         self._begin(turn, agent)
         agent.word = "thinking"
 
-    def _gone_on(self, continues: str, message_id: str) -> bool:
-        """Continue the turn that ``continues`` names, if it is its agent's last one; return whether it
-        did.
-        """
+    def _continue_turn(self, continues: str, message_id: str) -> bool:
+        """Continue the turn that ``continues`` names; return whether that was its agent's last one."""
         turn = self.turn_of(continues) if continues else None
         agent = self.agents.get(turn.agent_id) if turn is not None else None
         if turn is None or agent is None or turn not in agent.turns:
@@ -256,7 +254,7 @@ class ConversationState:
         later = [
             other
             for other in agent.turns[agent.turns.index(turn) + 1 :]
-            if agent.id != OTHERS or other.told_agent_id == turn.told_agent_id
+            if agent.id != OTHERS or other.received_agent_id == turn.received_agent_id
         ]
         if any(other.steps.all for other in later) or not (self.is_room or turn is self.last_turn):
             return False
@@ -327,7 +325,7 @@ class ConversationState:
 
     def _message_stored(self, message: ev.Message) -> None:
         turn = self.turn_of(message.id)
-        if turn is None and self._gone_on(message.continues, message.id):
+        if turn is None and self._continue_turn(message.continues, message.id):
             turn = self.turn_of(message.id)
         if turn is None:
             turn = self._stored_turn(message)
@@ -356,7 +354,7 @@ class ConversationState:
         else:
             self._close(turn, *_ending(message))
 
-    def _message_told(self, event: ev.MessageStored | ev.MessageSpoken) -> None:
+    def _apply_to_message(self, event: ev.MessageStored | ev.MessageSpoken) -> None:
         if isinstance(event, ev.MessageStored):
             self._message_stored(event.message)
         elif (turn := self.turn_of(event.message_id)) is not None:
@@ -380,9 +378,8 @@ class ConversationState:
         self._keep(turn, agent)
 
     def _keep(self, turn: Turn, agent: Agent) -> None:
-        if (
-            agent.open_turn is not None and agent.id != OTHERS
-        ):  # nobody speaks twice at once: the end of the older turn is missing
+        # Nobody speaks twice at once: the end of the older turn is missing.
+        if agent.open_turn is not None and agent.id != OTHERS:
             self._close(agent.open_turn, "cut", "lost")
         turn.agent_id, self.run_error = agent.id, ""
         turn.missing_before = agent.turns[-1].missing if agent.turns else ()
@@ -395,20 +392,20 @@ class ConversationState:
         branch.
         """
         last = self.last_turn
-        self._tells_parents = self._tells_parents or bool(turn.parent_id)
+        self._has_parents = self._has_parents or bool(turn.parent_id)
         parent_id = self._heads.get(turn.parent_id, turn.parent_id)
-        if last is None or last.id == parent_id or not self._tells_parents:
+        if last is None or last.id == parent_id or not self._has_parents:
             return
         ids = list(self.turns)
         if parent_id in self.turns:
-            gone = ids[ids.index(parent_id) + 1 :]
+            removed = ids[ids.index(parent_id) + 1 :]
         elif turn.parent_id:
             return  # its place is unknown: it is shown last
         else:
-            gone = ids  # a different beginning
-        sibling = self.turns[gone[0]]
+            removed = ids  # a different beginning
+        sibling = self.turns[removed[0]]
         turn.versions = turn.versions or (*(sibling.versions or (sibling.id,)), turn.id)
-        self._remove([self.turns[id_] for id_ in gone])
+        self._remove([self.turns[id_] for id_ in removed])
 
     def _remove(self, turns: Sequence[Turn]) -> None:
         self.generation += bool(turns)
@@ -444,21 +441,21 @@ class ConversationState:
     def _orphan(self, turn_id: str, agent_id: str) -> Turn:
         """Keep words of a turn that was never announced, under the agent if it is named."""
         agent = self.members.of((agent_id or STRANGER) if self.is_room else "")
-        turn = Turn(turn_id, told_agent_id=agent_id, round_number=self.round, sender_name=agent.name)
+        turn = Turn(turn_id, received_agent_id=agent_id, round_number=self.round, sender_name=agent.name)
         self._begin(turn, agent)
         return turn
 
     # --- the conversation ------------------------------------------------------------------------------
 
     def _load(self, info: ev.RoomInfo | ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
-        known, task = self.turns, self.room.task if self.is_room else ""
+        earlier, task = self.turns, self.room.task if self.is_room else ""
         self.info, self.members, self.turns, self._heads = info, Agents(), {}, {}
-        self.ledger, self.run_error, self._tells_parents, self._guide = Ledger(), "", False, None
+        self.ledger, self.run_error, self._has_parents, self._guide = Ledger(), "", False, None
         agents = info.agents if isinstance(info, ev.RoomInfo) else ()
         self.members.take(agents)
         for message in messages:
             self._message_stored(message)
-        self._keep_unstored(known)
+        self._keep_unstored(earlier)
         self.ledger.loaded(info.tokens, info.cost, counts_turns=self.is_room)  # a chat's are of one branch
         if isinstance(info, ev.RoomInfo):
             self.info = replace(info, task=info.task or task)
@@ -475,10 +472,10 @@ class ConversationState:
         self.generation += 1
         self.changed = set(self.turns)
 
-    def _keep_unstored(self, known: dict[str, Turn]) -> None:
+    def _keep_unstored(self, earlier: dict[str, Turn]) -> None:
         """Keep words that were received but not stored by the server: they are lost only there."""
         stored = {(turn.role, turn.text) for turn in self.turns.values() if not self.is_room}
-        for turn in known.values():
+        for turn in earlier.values():
             if turn.id in self.turns or not turn.steps.all:
                 continue
             if self.is_room:
@@ -501,10 +498,10 @@ class ConversationState:
             if isinstance(before, ev.ConversationInfo) and _priced(info) == _priced(before):
                 info = replace(info, unpriced=info.unpriced or before.unpriced)  # events do not have it
             self.info = info
-            self.ledger.tell(self.info.tokens, self.info.cost)
+            self.ledger.take(self.info.tokens, self.info.cost)
             return
-        room, known = event.room, self.info
-        if room == ev.RoomInfo(room.id) or not isinstance(known, ev.RoomInfo):
+        room, current = event.room, self.info
+        if room == ev.RoomInfo(room.id) or not isinstance(current, ev.RoomInfo):
             return  # a server that answered nothing and has no list of rooms
         if room.agents:
             self.members.take(room.agents)
@@ -513,18 +510,18 @@ class ConversationState:
                     turn.to_name = self.members.name_of(turn.to)
         self.info = replace(
             room,
-            id=known.id,
-            name=room.name or known.name,
-            task=room.task or known.task,
-            status=known.status,
-            interrupted=known.interrupted,
-            current_round=known.current_round,
-            max_rounds=room.max_rounds or known.max_rounds,
+            id=current.id,
+            name=room.name or current.name,
+            task=room.task or current.task,
+            status=current.status,
+            interrupted=current.interrupted,
+            current_round=current.current_round,
+            max_rounds=room.max_rounds or current.max_rounds,
         )
-        if known.status == "completed" and room.status == "paused" and room.max_rounds > known.max_rounds:
+        if current.status == "completed" and room.status == "paused" and room.max_rounds > current.max_rounds:
             # Rounds were added: there is no event for that.
             self.info = replace(self.info, status="paused", interrupted=room.interrupted)
-        self.ledger.tell(room.tokens, room.cost)
+        self.ledger.take(room.tokens, room.cost)
         self.take_queue(room.queue)
 
     def take_queue(self, queue: Iterable[ev.QueuedMessage]) -> None:
@@ -536,22 +533,22 @@ class ConversationState:
         self.unknown.append(event)
 
 
-def _new_turn(id_: str, told: ev.TurnStarted | ev.Message) -> Turn:
+def _new_turn(id_: str, source: ev.TurnStarted | ev.Message) -> Turn:
     return Turn(
         id_,
-        told_agent_id=told.agent_id,
-        role=told.role,
-        sender_name=told.sender_name,
-        sender_color=told.sender_color,
-        round_number=told.round_number,
-        parent_id=told.parent_id,
+        received_agent_id=source.agent_id,
+        role=source.role,
+        sender_name=source.sender_name,
+        sender_color=source.sender_color,
+        round_number=source.round_number,
+        parent_id=source.parent_id,
     )
 
 
-def _ending(told: ev.TurnEnded | ev.Message) -> tuple[TurnStatus, str]:
-    if told.error:
-        return "failed", told.error
-    return ("cut", told.interrupted) if told.interrupted else ("said", "")
+def _ending(source: ev.TurnEnded | ev.Message) -> tuple[TurnStatus, str]:
+    if source.error:
+        return "failed", source.error
+    return ("cut", source.interrupted) if source.interrupted else ("said", "")
 
 
 def _failed_status(content: str) -> tuple[TurnStatus, str]:

@@ -15,8 +15,8 @@ class Ledger:
     """``counts_prompts``: the usage includes prompts, as the providers count."""
 
     counts_prompts: bool = False
-    _told_tokens: int = 0
-    _told_cost: float | None = None
+    _server_tokens: int = 0
+    _server_cost: float | None = None
     _tokens: int = 0  # what was known when the conversation was loaded, and what was used since
     _cost: float | None = None
     _reached: tuple[int, float | None] | None = None  # the limits when the room was paused because of them
@@ -24,12 +24,12 @@ class Ledger:
     @property
     def tokens(self) -> int:
         """What the budget counts: what the server said last, or more if turns have used more since."""
-        return max(self._told_tokens, self._tokens)
+        return max(self._server_tokens, self._tokens)
 
     @property
     def cost(self) -> float | None:
         """The cost in US dollars, ``None`` if a price is unknown."""
-        return max((cost for cost in (self._told_cost, self._cost) if cost is not None), default=None)
+        return max((cost for cost in (self._server_cost, self._cost) if cost is not None), default=None)
 
     def paused(self, room: RoomInfo | None) -> None:
         """Note why the room was paused: because its budget was used up, or (``None``) for another reason."""
@@ -47,19 +47,19 @@ class Ledger:
             return True  # whatever is counted here: the server that paused it knows better
         return bool(self.limit_reached(room))
 
-    def limit_reached(self, of: HasLimits) -> Literal["", "max_tokens", "max_cost"]:
+    def limit_reached(self, limits: HasLimits) -> Literal["", "max_tokens", "max_cost"]:
         """Return the setting whose limit is reached by what was used, "" for neither."""
-        return limit_reached(of, self.tokens, self.cost)
+        return limit_reached(limits, self.tokens, self.cost)
 
-    def tell(self, tokens: int, cost: float | None) -> None:
+    def take(self, tokens: int, cost: float | None) -> None:
         """Take the server's current count."""
-        self._told_tokens, self._told_cost = tokens, cost
+        self._server_tokens, self._server_cost = tokens, cost
 
     def loaded(self, tokens: int, cost: float | None, *, counts_turns: bool) -> None:
         """Take the server's count from when the conversation was loaded: what current turns still use is
         added. ``counts_turns``: use the sum of the stored turns if it is higher.
         """
-        self.tell(tokens, cost)
+        self.take(tokens, cost)
         self._tokens, self._cost = (self.tokens, self.cost) if counts_turns else (tokens, cost)
 
     def account(

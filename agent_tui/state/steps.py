@@ -127,8 +127,8 @@ class Steps:
                     step.content.add(content)
                 if arguments:
                     step.arguments.add(arguments)
-            case ev.StepSet(_, told):
-                step = self._set(told)
+            case ev.StepSet(_, received):
+                step = self._set(received)
             case ev.ToolStatusChanged(_, step_id, status, seconds, ask, progress):
                 step = self._named.get(step_id) or self._guess(step_id, "tool_call", status)
                 self._set_status(step, status, ask)
@@ -162,33 +162,33 @@ class Steps:
         elif self._asking:
             self._asking.pop(step.id, None)
 
-    def _set(self, told: ev.Step) -> StepState:
-        step = self._named.get(told.id) or self._rest(told.id, told.type)
+    def _set(self, received: ev.Step) -> StepState:
+        step = self._named.get(received.id) or self._rest(received.id, received.type)
         if step is not None and step.id in self._guessed:
             self._guessed.discard(step.id)
-            step.type = told.type
-        elif step is None or step.type != told.type:
-            step = self._new(told.id, told.type)
-        step.name, step.id_ref = told.name or step.name, told.id_ref or step.id_ref
-        step.content.replace(self._before.get(told.id, "") + told.content)
-        if told.arguments:  # an empty complete text never removes what was received
-            step.arguments.replace(told.arguments)
-        step.seconds = told.seconds if told.seconds is not None else step.seconds
-        if told.type == "tool_result":
-            step.success = told.success
+            step.type = received.type
+        elif step is None or step.type != received.type:
+            step = self._new(received.id, received.type)
+        step.name, step.id_ref = received.name or step.name, received.id_ref or step.id_ref
+        step.content.replace(self._before.get(received.id, "") + received.content)
+        if received.arguments:  # an empty complete text never removes what was received
+            step.arguments.replace(received.arguments)
+        step.seconds = received.seconds if received.seconds is not None else step.seconds
+        if received.type == "tool_result":
+            step.success = received.success
             self._find_call(step)
-        elif told.type == "tool_call":
-            self._call_told(step, told)
+        elif received.type == "tool_call":
+            self._take_call(step, received)
         return step
 
-    def _call_told(self, step: StepState, told: ev.Step) -> None:
-        if told.status:
-            self._set_status(step, told.status, told.ask)
-        elif not step.status and told.arguments:
+    def _take_call(self, step: StepState, received: ev.Step) -> None:
+        if received.status:
+            self._set_status(step, received.status, received.ask)
+        elif not step.status and received.arguments:
             step.status = "running"  # it is complete, and its server sends no status
         if step.id_ref:
             self._by_call[step.id_ref] = step
-        for name in (told.id, step.id_ref):
+        for name in (received.id, step.id_ref):
             if step.result is None and (result := self._waiting.pop(name, None)) is not None:
                 self._join(step, result)
 
@@ -198,8 +198,8 @@ class Steps:
             if result.call_id:
                 self._join(self.all[result.call_id], result)
             return
-        for known in (self._named, self._by_call):
-            call = known.get(result.id_ref)
+        for calls in (self._named, self._by_call):
+            call = calls.get(result.id_ref)
             if call is not None and call.type == "tool_call" and call.result is None:
                 self._join(call, result)
                 return
@@ -229,10 +229,10 @@ class Steps:
         self._guessed.add(step.id)
         return step
 
-    def _new(self, named: str, type_: str) -> StepState:
-        id_, number = named, len(self.all)
+    def _new(self, wire_id: str, type_: str) -> StepState:
+        id_, number = wire_id, len(self.all)
         while id_ in self.all:  # a server that uses one id for two things: both are kept
-            id_, number = f"{named}~{number}", number + 1
+            id_, number = f"{wire_id}~{number}", number + 1
         step = StepState(id_, type_, place=len(self.all))
-        self.all[id_] = self._named[named] = step
+        self.all[id_] = self._named[wire_id] = step
         return step

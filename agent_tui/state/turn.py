@@ -38,7 +38,7 @@ class Turn:
 
     id: str
     agent_id: str = ""
-    told_agent_id: str = ""  # as it was received: which of the agents that are one to the state
+    received_agent_id: str = ""  # as it was received: which of the agents that are one to the state
     role: str = "assistant"
     sender_name: str = ""  # in a chat, the model's name
     sender_color: str = ""
@@ -87,7 +87,7 @@ class Turn:
     def __post_init__(self) -> None:
         self.part_id = self.part_id or self.id
 
-    # --- what can be asked -----------------------------------------------------------------------------
+    # --- what it has said and cost ---------------------------------------------------------------------
 
     @property
     def text(self) -> str:
@@ -141,8 +141,8 @@ class Turn:
 
     @property
     def server_news(self) -> list[str]:
-        """What to say of MCP servers; of one that is missing only if the turn before did not say the same."""
-        return [*(one for one in self.missing if one not in self.missing_before), *self.declined]
+        """Lines about MCP servers, without those that the turn before had already."""
+        return [*(line for line in self.missing if line not in self.missing_before), *self.declined]
 
     @property
     def will_continue(self) -> bool:
@@ -165,13 +165,13 @@ class Turn:
 
     def account(self, part_id: str, token_count: int, usage: Usage | None, seconds: float | None) -> None:
         """Count the usage and time of a part, once, however often it is sent."""
-        count, known, took = self._used.get(part_id, (0, None, None))
-        took = seconds if seconds is not None else took
-        if usage is not None and known is not None and not usage.context:  # ``done`` says less than the end
-            usage = replace(usage, context=known.context, context_limit=known.context_limit)
-        self._used[part_id] = token_count or count, usage or known, took
-        self.token_count = sum(count for count, _, _ in self._used.values())
-        self._uncounted = sum(count for count, used, _ in self._used.values() if used is None)
+        tokens, earlier, time = self._used.get(part_id, (0, None, None))
+        time = seconds if seconds is not None else time
+        if usage is not None and earlier is not None and not usage.context:  # ``done`` says less than the end
+            usage = replace(usage, context=earlier.context, context_limit=earlier.context_limit)
+        self._used[part_id] = token_count or tokens, usage or earlier, time
+        self.token_count = sum(tokens for tokens, _, _ in self._used.values())
+        self._uncounted = sum(tokens for tokens, used, _ in self._used.values() if used is None)
         times = [seconds for _, _, seconds in self._used.values() if seconds is not None]
         self.seconds = sum(times) if times else None
         self.usage = None
@@ -187,8 +187,8 @@ class Turn:
             return
         steps = self.steps
         step_id = step_id or (f"said-{len(steps)}" if steps.all else FIRST_STEP)
-        known = steps.all.get(step_id)
-        if (known is None or not known.content.length) and not steps.is_cut_off and self.length:
+        step = steps.all.get(step_id)
+        if (step is None or not step.content.length) and not steps.is_cut_off and self.length:
             text = text.removeprefix(BETWEEN_STEPS)
         self.apply(StepAdded(self.id, step_id, text))
 
@@ -227,7 +227,7 @@ class Turn:
                 self.note(noted)
 
     def compare_guide(self, known: Note | None) -> Note | None:
-        """Note whether its model was told other things about its folder than ``known``; return the newest."""
+        """Note whether its model got another guide of its folder than ``known``; return the newest."""
         if self.guide is None:
             return known
         self.is_guide_news = self.is_guide_news or self.guide != known
@@ -285,5 +285,5 @@ class Turn:
         self.steps.close("unknown" if status == "said" or why == "crash" else "cut")
 
 
-def _with(known: tuple[str, ...], one: str) -> tuple[str, ...]:
-    return (*(other for other in known if other != one), one)
+def _with(lines: tuple[str, ...], line: str) -> tuple[str, ...]:
+    return (*(other for other in lines if other != line), line)

@@ -45,8 +45,8 @@ def _moves() -> Mapping[tuple[Phase, str], Phase]:
         """Add transitions; ``None``: the phase stays."""
         for name in phases.split():
             phase: Phase = name  # type: ignore[assignment]
-            for signal, there in signals.items():
-                moves[phase, signal] = there or phase
+            for signal, next_phase in signals.items():
+                moves[phase, signal] = next_phase or phase
 
     begin: Mapping[str, Phase | None] = {"link preparing": "preparing", "link connecting": "connecting"}
     end: Mapping[str, Phase | None] = {"link ended": "ended", "link failed": "failed"}
@@ -135,26 +135,26 @@ class VoiceState:
 
     @property
     def overlays(self) -> frozenset[Overlay]:
-        """Return what else is true, in any phase."""
-        found: set[Overlay] = set()
+        """What else is true, in any phase."""
+        overlays: set[Overlay] = set()
         if self.sound.is_text_only:
-            found.add("text_only")
+            overlays.add("text_only")
         elif self.sound.input_problem:
-            found.add("no_audio")
+            overlays.add("no_audio")
         elif self.mic.is_talking:
-            found.add("talking")
+            overlays.add("talking")
         elif self.mic.is_muted:
-            found.add("muted")
+            overlays.add("muted")
         if self.is_reconnecting:
-            found.add("reconnecting")
+            overlays.add("reconnecting")
         if self._user_word == "away":
-            found.add("away")
+            overlays.add("away")
         heard = self.heard
         if self.heard_left is not None or (heard is not None and not heard.is_me):
-            found.add("not_linked")
+            overlays.add("not_linked")
         if self.agent_left and self.phase == "waiting_agent":
-            found.add("agent_left")
-        return frozenset(found)
+            overlays.add("agent_left")
+        return frozenset(overlays)
 
     def is_earlier(self, line: VoiceLine) -> bool:
         """Whether a line is older than this session: it came with the agent's history."""
@@ -197,14 +197,14 @@ class VoiceState:
     # --- where the session stands ----------------------------------------------------------------------
 
     def _move(self, signal: str) -> bool:
-        there = MOVES.get((self.phase, signal))
-        if there is None:
+        phase = MOVES.get((self.phase, signal))
+        if phase is None:
             return False
-        self.phase = there
+        self.phase = phase
         return True
 
     def _take_user_word(self) -> None:
-        """Take the agent's word that it listens again: a person may already speak to it."""
+        """Note that a person is already speaking when the agent listens again."""
         if self.phase == "listening" and self._user_word == "speaking":
             self._move("user speaking")
 

@@ -35,7 +35,7 @@ NEAR_LINES: Final = 16  # how many of the newest lines of each side may still be
 COMPARED_CHARACTERS: Final = 4_000
 LIKE_SHARE: Final = 0.6  # of the shorter text's words, for both to count as the same words
 MAX_SEGMENT_CHARACTERS: Final = 100_000
-_BARE_LINES: Final = 4  # how many of the newest items of each side may still get their words
+_WORDLESS_LINES: Final = 4  # how many of the newest items of each side may still get their words
 # A word of a text: letters and digits, or one sign of a script without spaces.
 _WORD: Final = re.compile(
     r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W_\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
@@ -105,8 +105,10 @@ class VoiceLines:
         self._number = 0
         self._by_item: dict[str, str] = {}
         self._by_segment: dict[str, str] = {}
-        self._loose: dict[str, OrderedDict[str, None]] = {"person": OrderedDict(), "agent": OrderedDict()}
-        self._bare: dict[str, deque[str]] = {kind: deque(maxlen=_BARE_LINES) for kind in self._loose}
+        self._pending: dict[str, OrderedDict[str, None]] = {"person": OrderedDict(), "agent": OrderedDict()}
+        self._wordless: dict[str, deque[str]] = {
+            kind: deque(maxlen=_WORDLESS_LINES) for kind in self._pending
+        }
         self._step_lines: dict[tuple[str, str], str] = {}
         self._last: VoiceLine | None = None
         self._heard_times = TurnTimes()  # the times of a question that is not answered yet
@@ -147,20 +149,20 @@ class VoiceLines:
         text = event.text[:MAX_SEGMENT_CHARACTERS]
         line = self._line_of(event.segment_id)
         if line is None:
-            if not text.strip() or self._join_bare("person", event.segment_id, text, event.identity):
+            if not text.strip() or self._join_wordless("person", event.segment_id, text, event.identity):
                 return
             line = self._place_for(event)
             self._by_segment[event.segment_id] = line.id
         if line.item_id or (event.segment_id in line.finals and not event.is_final):
             return  # it is stored already, or this is an older version that came late
-        if event.is_final and self._join_bare("person", event.segment_id, text, event.identity):
+        if event.is_final and self._join_wordless("person", event.segment_id, text, event.identity):
             self._drop_part(line, event.segment_id)  # its item came before it, when it had other words
             return
         line.parts[event.segment_id] = text
         if event.is_final:
             line.finals.add(event.segment_id)
         line.status = "said" if line.finals >= line.parts.keys() else "open"
-        self._retell(line)
+        self._update_text(line)
 
     def _place_for(self, event: WordsHeard) -> VoiceLine:
         """Return the line that a segment begins or continues: one person's turn is one line."""
@@ -168,7 +170,7 @@ class VoiceLines:
         goes_on = (
             last is not None
             and last.kind == "person"
-            and last.id in self._loose["person"]
+            and last.id in self._pending["person"]
             and not last.is_typed
             and last.identity == event.identity
         )
@@ -176,31 +178,31 @@ class VoiceLines:
 
     def _unclear(self) -> None:
         """Close the words that the agent takes back; what it hears next is another line."""
-        newest_first = (self.all[line_id] for line_id in reversed(self._loose["person"]))
+        newest_first = (self.all[line_id] for line_id in reversed(self._pending["person"]))
         line = next((line for line in newest_first if line.status == "open"), None)
         if line is None:
             return
         line.status = "unclear"
-        del self._loose["person"][line.id]
+        del self._pending["person"][line.id]
         for segment in line.parts:
             self._by_segment.pop(segment, None)
         self.changed.add(line.id)
 
     def _take_typed(self, key: str, text: str) -> None:
-        if key in self._by_segment or not text.strip() or self._join_bare("person", key, text):
+        if key in self._by_segment or not text.strip() or self._join_wordless("person", key, text):
             return
         line = self._begin("person", status="said", is_typed=True)
         self._by_segment[key] = line.id
         line.parts[key] = text
         line.finals.add(key)
-        self._retell(line)
+        self._update_text(line)
 
     def _take_spoken(self, event: WordsSpoken) -> None:
         text = event.text[:MAX_SEGMENT_CHARACTERS]
         line = self._line_of(event.segment_id)
         if line is None:
             is_all = event.is_final and event.is_whole
-            if is_all and text and self._join_bare("agent", event.segment_id, text):
+            if is_all and text and self._join_wordless("agent", event.segment_id, text):
                 return
             if not text:
                 return
@@ -221,7 +223,7 @@ class VoiceLines:
         """Mark what the agent is saying as cut off. Nothing else may say so: if no sound of it was heard, it
         is not in the agent's history.
         """
-        for line in (self.all[line_id] for line_id in self._loose["agent"]):
+        for line in (self.all[line_id] for line_id in self._pending["agent"]):
             if line.status == "open":
                 line.status = "cut"
                 self.changed.add(line.id)
@@ -239,19 +241,19 @@ class VoiceLines:
         kind = SPEAKERS.get(item.role)
         if kind is None or not item.id:
             return
-        known = self._by_item.get(item.id)
-        line = self.all[known] if known else self._find(kind, item)
+        line_id = self._by_item.get(item.id)
+        line = self.all[line_id] if line_id else self._find(kind, item)
         if line is None:
             if not item.text.strip():
                 return
             line = self._begin(kind)
-            self._bare[kind].append(line.id)
+            self._wordless[kind].append(line.id)
         self._fill(line, item)
 
     def _load(self, items: Sequence[SpokenItem]) -> None:
         """Take the whole history: insert what is missing."""
         before: VoiceLine | None = None
-        wanted: list[tuple[VoiceLine | None, VoiceLine]] = []  # (the line before it, the new line)
+        inserted: list[tuple[VoiceLine | None, VoiceLine]] = []  # (the line before it, the new line)
         # A known line follows a missing one; what is there before the first history was said after it.
         is_behind = bool(self.all) and not self._by_item
         for item in items:
@@ -264,28 +266,27 @@ class VoiceLines:
                 continue
             if len(self.all) > count:
                 line.is_loaded = True
-                wanted.append((before, line))
+                inserted.append((before, line))
             else:
-                is_behind = is_behind or bool(wanted)
+                is_behind = is_behind or bool(inserted)
             before = line
-        if is_behind and wanted:
-            self._put_between(wanted)
-        for bare in self._bare.values():
+        if is_behind and inserted:
+            self._put_between(inserted)
+        for bare in self._wordless.values():
             bare.clear()  # what is heard from now on was said after all of this
 
-    def _put_between(self, wanted: list[tuple[VoiceLine | None, VoiceLine]]) -> None:
-        new = {line.id for _, line in wanted}
+    def _put_between(self, inserted: list[tuple[VoiceLine | None, VoiceLine]]) -> None:
+        new = {line.id for _, line in inserted}
         followers: dict[str, list[VoiceLine]] = {}
-        for before, line in wanted:
+        for before, line in inserted:
             followers.setdefault(before.id if before is not None else "", []).append(line)
         ordered: list[VoiceLine] = []
 
         def put(line: VoiceLine) -> None:
             pending = [line]
             while pending:
-                one = pending.pop()
-                ordered.append(one)
-                pending += reversed(followers.get(one.id, []))
+                ordered.append(pending.pop())
+                pending += reversed(followers.get(ordered[-1].id, []))
 
         for line in followers.get("", []):
             put(line)
@@ -298,18 +299,18 @@ class VoiceLines:
 
     def _find(self, kind: LineKind, item: SpokenItem) -> VoiceLine | None:
         """Return the line whose words are exactly the item's; ``None`` if there is none."""
-        lines = [self.all[line_id] for line_id in self._loose[kind]]
+        lines = [self.all[line_id] for line_id in self._pending[kind]]
         loose = [(line, segment) for line in lines for segment in line.parts]
-        wanted = words_of(item.text)
-        if not wanted:
+        item_words = words_of(item.text)
+        if not item_words:
             return None
-        told = [words_of(_text_of(line, segment)) for line, segment in loose]
-        if wanted in told:
-            return self._take([loose[told.index(wanted)]])
-        left = Counter(wanted)
+        spoken = [words_of(_text_of(line, segment)) for line, segment in loose]
+        if item_words in spoken:
+            return self._take([loose[spoken.index(item_words)]])
+        left = Counter(item_words)
         chosen: list[tuple[VoiceLine, str]] = []
-        for place, words in zip(loose, told, strict=True):
-            if _is_more_of(words, left) if chosen else _is_like(words, wanted):
+        for place, words in zip(loose, spoken, strict=True):
+            if _is_more_of(words, left) if chosen else _is_like(words, item_words):
                 chosen.append(place)
                 left -= Counter(words)
                 if kind == "agent" or not left:
@@ -333,13 +334,13 @@ class VoiceLines:
             self._move_part(first, segment, other)
         return first if moved is rest else other
 
-    def _move_part(self, line: VoiceLine, segment: str, there: VoiceLine) -> None:
-        there.parts[segment] = line.parts[segment]
+    def _move_part(self, line: VoiceLine, segment: str, target: VoiceLine) -> None:
+        target.parts[segment] = line.parts[segment]
         if segment in line.finals:
-            there.finals.add(segment)
-        self._by_segment[segment] = there.id
+            target.finals.add(segment)
+        self._by_segment[segment] = target.id
         self._drop_part(line, segment)
-        self._retell(there)
+        self._update_text(target)
 
     def _drop_part(self, line: VoiceLine, segment: str) -> None:
         del line.parts[segment]
@@ -349,7 +350,7 @@ class VoiceLines:
             return
         if line.finals >= line.parts.keys():
             line.status = "said"
-        self._retell(line)
+        self._update_text(line)
 
     # --- lines -----------------------------------------------------------------------------------------
 
@@ -393,12 +394,12 @@ class VoiceLines:
 
         An interrupted line of the agent that no words of a person follow is lost, too: nobody cut in.
         """
-        spoken = (line for line in reversed(self.all.values()) if line.kind in self._loose)
+        spoken = (line for line in reversed(self.all.values()) if line.kind in self._pending)
         newest = next(spoken, None)
         if newest is not None and newest.kind == "agent" and newest.status == "cut":
             newest.status = "lost"
             self.changed.add(newest.id)
-        for line_id in [*self._loose["person"], *self._loose["agent"]]:
+        for line_id in [*self._pending["person"], *self._pending["agent"]]:
             line = self.all[line_id]
             if line.status == "open":
                 line.status = "lost" if line.kind == "agent" else "said"
@@ -423,8 +424,8 @@ class VoiceLines:
         )
         self.all[line.id] = self._last = line
         self.changed.add(line.id)
-        if kind in self._loose:
-            loose = self._loose[kind]
+        if kind in self._pending:
+            loose = self._pending[kind]
             loose[line.id] = None
             if len(loose) > NEAR_LINES:
                 loose.popitem(last=False)
@@ -433,7 +434,7 @@ class VoiceLines:
     def _drop(self, line: VoiceLine) -> None:
         del self.all[line.id]
         self.changed.discard(line.id)
-        self._loose[line.kind].pop(line.id, None)
+        self._pending[line.kind].pop(line.id, None)
         if self._last is line:
             self._last = next(reversed(self.all.values()), None)
         self.generation += 1
@@ -441,19 +442,19 @@ class VoiceLines:
     def _line_of(self, segment_id: str) -> VoiceLine | None:
         return self.all.get(self._by_segment.get(segment_id, ""))
 
-    def _retell(self, line: VoiceLine) -> None:
+    def _update_text(self, line: VoiceLine) -> None:
         """Set a person's line to the words of its segments."""
         if line.kind == "person" and not line.item_id:
             line.text.replace(" ".join(text.strip() for text in line.parts.values()))
         self.changed.add(line.id)
 
-    def _join_bare(self, kind: LineKind, segment_id: str, text: str, identity: str = "") -> bool:
+    def _join_wordless(self, kind: LineKind, segment_id: str, text: str, identity: str = "") -> bool:
         """Give words, and whose they are, to the item that came before them; return whether there is one."""
         words = words_of(text)
-        for line_id in self._bare[kind]:
+        for line_id in self._wordless[kind]:
             line = self.all[line_id]
             if words_of(line.text.slice(0, COMPARED_CHARACTERS)) == words:
-                self._bare[kind].remove(line_id)
+                self._wordless[kind].remove(line_id)
                 self._by_segment[segment_id] = line_id
                 line.identity = identity
                 self.changed.add(line_id)
@@ -464,7 +465,7 @@ class VoiceLines:
         is_new = not line.item_id
         line.item_id = item.id
         self._by_item[item.id] = line.id
-        self._loose[line.kind].pop(line.id, None)
+        self._pending[line.kind].pop(line.id, None)
         line.parts.clear()
         line.finals.clear()
         if not item.interrupted:
@@ -510,8 +511,8 @@ def _text_of(line: VoiceLine, segment: str) -> str:
 
 def _is_like(words: list[str], others: list[str]) -> bool:
     """Whether one text begins like the other, or has most of the words of the shorter one."""
-    one, other = "".join(words), "".join(others)
-    if one and other and (one.startswith(other) or other.startswith(one)):
+    joined, other_joined = "".join(words), "".join(others)
+    if joined and other_joined and (joined.startswith(other_joined) or other_joined.startswith(joined)):
         return True
     shorter = min(len(words), len(others))
     return shorter > 0 and (Counter(words) & Counter(others)).total() >= LIKE_SHARE * shorter
@@ -523,10 +524,10 @@ def _is_more_of(words: list[str], left: Counter[str]) -> bool:
 
 
 def _both(earlier: TurnTimes, later: TurnTimes) -> TurnTimes:
-    known = {
-        one.name: value
-        for one in fields(TurnTimes)
-        for value in (getattr(earlier, one.name), getattr(later, one.name))
+    times = {
+        span.name: value
+        for span in fields(TurnTimes)
+        for value in (getattr(earlier, span.name), getattr(later, span.name))
         if value is not None
     }
-    return TurnTimes(**known)
+    return TurnTimes(**times)

@@ -100,10 +100,10 @@ def parse_frame(raw: str | bytes) -> SocketFrame:
         raise ValueError("nested too deep") from None
     if not isinstance(value, dict):
         return SocketFrame("", {"value": value})
-    kind = value.get("type")
-    if not isinstance(kind, str) or not kind:
+    frame_type = value.get("type")
+    if not isinstance(frame_type, str) or not frame_type:
         return SocketFrame("", value)
-    return SocketFrame(kind, {name: one for name, one in value.items() if name != "type"})
+    return SocketFrame(frame_type, {name: value[name] for name in value if name != "type"})
 
 
 # --- what a client sends ---------------------------------------------------------------------------
@@ -153,8 +153,8 @@ class ClientToolResult:
 
     def frame(self) -> SocketFrame:
         """Return it as it is sent."""
-        said = {"error": self.error} if self.error else {"result": self.result}
-        return SocketFrame(CLIENT_TOOL_RESULT, {"call_id": self.call_id, **said})
+        outcome = {"error": self.error} if self.error else {"result": self.result}
+        return SocketFrame(CLIENT_TOOL_RESULT, {"call_id": self.call_id, **outcome})
 
 
 def client_frame(frame: SocketFrame) -> UserMessage | ClientToolResult:
@@ -174,8 +174,8 @@ def client_frame(frame: SocketFrame) -> UserMessage | ClientToolResult:
             if not frame.text("call_id"):
                 raise ValueError("CLIENT_TOOL_RESULT has no call_id")
             error = frame.fields.get("error")
-            said = "" if error is None else _text_of(error) or "failed"
-            return ClientToolResult(frame.text("call_id"), frame.fields.get("result"), said)
+            error_text = "" if error is None else _text_of(error) or "failed"
+            return ClientToolResult(frame.text("call_id"), frame.fields.get("result"), error_text)
         case _:
             raise ValueError(f"clients send no {frame.type or 'frame without a type'}")
 
@@ -207,21 +207,21 @@ def error_line(frame: SocketFrame) -> str:
 def orphan_line(frame: SocketFrame) -> str:
     """Return a frame that belongs to no question as a line for a person."""
     match frame.type:
-        case "AGENT_EVENT_TEXT_CHUNK" if said := frame.text("text"):
-            return said
+        case "AGENT_EVENT_TEXT_CHUNK" if line := frame.text("text"):
+            return line
         case "AGENT_EVENT_CUSTOM_UPDATE" if line := progress_line(frame.fields.get("payload")):
             return line
         case "AGENT_EVENT_TOOL_CALL_CHUNK":
-            said = f"{frame.text('tool_name')} {frame.text('args_chunk')}"
+            line = f"{frame.text('tool_name')} {frame.text('args_chunk')}"
         case "AGENT_EVENT_TOOL_RESULT":
-            said = f"{frame.text('tool_name')}: {_text_of(frame.fields.get('result'))}"
+            line = f"{frame.text('tool_name')}: {_text_of(frame.fields.get('result'))}"
         case "AGENT_EVENT_SEND_FILE":
-            said = frame.text("path")
+            line = frame.text("path")
         case "ERROR":
-            said = error_line(frame)
+            line = error_line(frame)
         case _:
-            said = f"{encodable(frame.type)} {progress_line(dict(frame.fields))}"
-    return said.strip() or frame.type
+            line = f"{encodable(frame.type)} {progress_line(dict(frame.fields))}"
+    return line.strip() or frame.type
 
 
 # --- an answer -------------------------------------------------------------------------------------
@@ -256,21 +256,21 @@ class AgentSocketDecoder:
             case "STATUS" | "GRACEFUL_DISCONNECT":
                 return []
             case "CLIENT_TOOL_STATUS" if frame.status is not None:
-                return self._client_stands(frame.text("call_id"), frame.status)
+                return self._set_client_status(frame.text("call_id"), frame.status)
             case "AGENT_EVENT_TEXT_CHUNK" if isinstance(frame.fields.get("text"), str):
                 return self._add_words(frame.source, self._pairs.joined(frame.source, frame.fields["text"]))
             case "AGENT_EVENT_TOOL_CALL_CHUNK":
                 return self._add_call(frame)
             case "AGENT_EVENT_TOOL_RESULT" if "result" in frame.fields:
-                return self._came_of_it(frame)
+                return self._add_result(frame)
             case "AGENT_EVENT_CUSTOM_UPDATE" if "payload" in frame.fields:
                 return self._add_progress(frame.source, frame.fields["payload"])
             case "AGENT_EVENT_SEND_FILE" if frame.text("path"):
                 return [ev.TurnNoted(self.turn_id, FILE_OFFERED, about=frame.text("path"))]
             case "AGENT_EVENT_CLIENT_TOOL_CALL" if (call := client_tool_call(frame)) is not None:
-                return self._client_called(call)
+                return self._add_client_call(call)
             case "CLIENT_TOOL_RESULT" if frame.text("call_id"):  # what this client sends itself
-                return self._client_answered(frame)
+                return self._add_client_result(frame)
             case "AGENT_EVENT_END":
                 return [ev.TurnDone(self.turn_id, "", _count(frame.fields.get("tokens_used")))]
             case "ERROR":
@@ -309,7 +309,7 @@ class AgentSocketDecoder:
                 events.append(ev.ToolStatusChanged(self.turn_id, call.step_id, "running"))
         return events
 
-    def _came_of_it(self, frame: SocketFrame) -> list[ev.Event]:
+    def _add_result(self, frame: SocketFrame) -> list[ev.Event]:
         """Take a result, which closes the oldest open call of its name and source."""
         name = frame.text("tool_name")
         calls = self._open.get(frame.source, [])
@@ -344,33 +344,32 @@ class AgentSocketDecoder:
         who = "" if source == MAIN else source
         return [ev.TurnNoted(self.turn_id, PROGRESS, about=line, agent_name=who)]
 
-    def _client_called(self, told: ClientToolCall) -> list[ev.Event]:
+    def _add_client_call(self, received: ClientToolCall) -> list[ev.Event]:
         """Take a call that the client is to run; it may have been streamed before like any other. When it
-        runs is a separate event (``_client_stands``), since a person may have to allow it.
+        runs is a separate event (``_set_client_status``), since a person may have to allow it.
         """
+        fields: dict[str, Any] = {"name": received.tool_name, "arguments": received.arguments}
         calls = self._open.setdefault(MAIN, [])
-        known = (call for call in calls if call.name == told.tool_name and not call.client_id)
-        call = next(known, None)
+        streamed = (call for call in calls if call.name == received.tool_name and not call.client_id)
+        call = next(streamed, None)
         if call is not None:  # what was streamed may differ from what is to run
-            call.client_id = told.call_id
+            call.client_id = received.call_id
             index = int(call.step_id.removeprefix("step-"))
-            whole = ev.Step(call.step_id, index, "tool_call", name=told.tool_name, arguments=told.arguments)
-            return [ev.StepSet(self.turn_id, replace(whole, id_ref=told.call_id))]
+            whole = ev.Step(call.step_id, index, "tool_call", id_ref=received.call_id, **fields)
+            return [ev.StepSet(self.turn_id, whole)]
         self._speaking.pop(MAIN, None)
-        step = self._step(
-            "tool_call", MAIN, name=told.tool_name, arguments=told.arguments, id_ref=told.call_id
-        )
-        calls.append(_Call(step.step.id, told.tool_name, _Arguments(), told.call_id))
+        step = self._step("tool_call", MAIN, id_ref=received.call_id, **fields)
+        calls.append(_Call(step.step.id, received.tool_name, _Arguments(), received.call_id))
         return [step]
 
-    def _client_stands(self, call_id: str, status: ev.ToolStatusChanged) -> list[ev.Event]:
-        call = next((one for one in self._open.get(MAIN, []) if one.client_id == call_id), None)
+    def _set_client_status(self, call_id: str, status: ev.ToolStatusChanged) -> list[ev.Event]:
+        call = next((call for call in self._open.get(MAIN, []) if call.client_id == call_id), None)
         if call is None:
             return []
         call.is_denied = status.status == "denied"
         return [replace(status, turn_id=self.turn_id, step_id=call.step_id)]
 
-    def _client_answered(self, frame: SocketFrame) -> list[ev.Event]:
+    def _add_client_result(self, frame: SocketFrame) -> list[ev.Event]:
         calls = self._open.get(MAIN, [])
         call = next((call for call in calls if call.client_id == frame.text("call_id")), None)
         if call is None:
@@ -427,12 +426,12 @@ def progress_line(payload: object) -> str:
     """Return a tool's progress as one line of text; empty if it only says that the tool is running."""
     if not isinstance(payload, dict):
         return _text_of(payload)
-    said = {name: value for name, value in payload.items() if value not in (None, "")}
-    if said.get("status") == "running" and len(said) > 1:
-        del said["status"]
-    if len(said) == 1 and isinstance(only := next(iter(said.values())), str):
+    shown = {name: value for name, value in payload.items() if value not in (None, "")}
+    if shown.get("status") == "running" and len(shown) > 1:
+        del shown["status"]
+    if len(shown) == 1 and isinstance(only := next(iter(shown.values())), str):
         return encodable(only)
-    return encodable(", ".join(f"{name}: {_text_of(value)}" for name, value in said.items()))
+    return encodable(", ".join(f"{name}: {_text_of(value)}" for name, value in shown.items()))
 
 
 def _text_of(value: object) -> str:

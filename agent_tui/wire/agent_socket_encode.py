@@ -80,7 +80,7 @@ class AgentSocketEncoder:
             case ev.StepAdded(turn_id, step_id, content, arguments):
                 yield from self._add((turn_id, step_id), content, arguments)
             case ev.ToolStatusChanged(turn_id, step_id, status, progress=progress):
-                yield from self._tell_status((turn_id, step_id), status, progress)
+                yield from self._send_status((turn_id, step_id), status, progress)
             case ev.TurnNoted(note=note, about=path) if note == FILE_OFFERED:
                 yield SocketFrame(SEND_FILE, {"path": path})
             case ev.TurnNoted(note=note, about=line, agent_name=source) if note == PROGRESS:
@@ -100,7 +100,7 @@ class AgentSocketEncoder:
         source = source_of(step.id)
         if step.type in ("text", SUB_AGENT):
             self._sources[key] = step.name if step.type == SUB_AGENT and step.name else source
-            yield from self._say_whole(key, step.content)
+            yield from self._replace_words(key, step.content)
         elif step.type == "tool_call":
             yield from self._set_call(key, step, source)
         elif step.type == "tool_result":
@@ -113,7 +113,7 @@ class AgentSocketEncoder:
         elif (call := self._calls.get(key)) is not None:
             yield from self._write(call, arguments)
 
-    def _say_whole(self, key: StepKey, text: str) -> Iterator[SocketFrame]:
+    def _replace_words(self, key: StepKey, text: str) -> Iterator[SocketFrame]:
         """Send words that replace others after them: nothing that was sent can be taken back."""
         known = self._texts.get(key, "")
         if text.startswith(known):
@@ -145,7 +145,7 @@ class AgentSocketEncoder:
         elif step.arguments and not call.is_begun:
             call.waiting = step.arguments
         call.is_whole = call.is_whole or bool(step.arguments or step.status)
-        yield from self._move_on(source)
+        yield from self._send_waiting(source)
 
     def _write(self, call: _Call, arguments: str) -> Iterator[SocketFrame]:
         call.waiting += arguments
@@ -153,12 +153,12 @@ class AgentSocketEncoder:
             call.sent, written, call.waiting = call.sent + call.waiting, call.waiting, ""
             yield SocketFrame(TOOL_CALL_CHUNK, {"args_chunk": written, "source": call.source})
 
-    def _tell_status(self, key: StepKey, status: str, progress: str) -> Iterator[SocketFrame]:
+    def _send_status(self, key: StepKey, status: str, progress: str) -> Iterator[SocketFrame]:
         call = self._calls.get(key)
         if call is None:
             return
         call.is_whole = True  # nobody runs half a call
-        yield from self._move_on(call.source)
+        yield from self._send_waiting(call.source)
         if progress:
             yield _progress(status, progress, call.source)
 
@@ -170,9 +170,9 @@ class AgentSocketEncoder:
             return
         if call.result is None:
             call.result, call.is_whole = step.content, True
-            yield from self._move_on(call.source)
+            yield from self._send_waiting(call.source)
 
-    def _move_on(self, source: str) -> Iterator[SocketFrame]:
+    def _send_waiting(self, source: str) -> Iterator[SocketFrame]:
         """Send what had to wait for another call and no longer has to."""
         writing = self._writing.get(source, deque())
         while writing:
@@ -203,7 +203,7 @@ class AgentSocketEncoder:
             for call in calls:
                 call.is_whole = True
         for source in list(self._writing):
-            yield from self._move_on(source)
+            yield from self._send_waiting(source)
         for calls in self._open.values():
             while any(call.result is not None for call in calls):
                 call = calls.popleft()

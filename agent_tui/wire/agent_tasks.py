@@ -75,8 +75,8 @@ def _is_id(value: object) -> TypeGuard[Id]:
 
 def ends_session(message: str) -> bool:
     """Return whether an error says that its session has ended."""
-    said = message.lower()
-    return any(word in said for word in _ENDS_SESSION)
+    lowered = message.lower()
+    return any(word in lowered for word in _ENDS_SESSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +116,19 @@ class AgentTaskDecoder:
         """Return the events for the data of a frame; none if the protocol does not have it."""
         match data.get("type"):
             case "text" | "thinking" as kind:
-                said = _first(data, "content", "text", kind)
-                return self._add_words(kind, self._pairs.joined(kind, said) if isinstance(said, str) else "")
+                words = _first(data, "content", "text", kind)
+                text = self._pairs.joined(kind, words) if isinstance(words, str) else ""
+                return self._add_words(kind, text)
             case "tool_use":
                 return self._add_call(data)
             case "tool_result":
-                return self._came_of_it(data)
+                return self._add_result(data)
             case "completed":
                 return [ev.TurnDone(self._turn_id, self.task_id)]
             case "error":
                 message = data.get("message")
-                said = encodable(message) if isinstance(message, str) and message else "unknown error"
-                return [ev.RunFailed(said)]
+                words = encodable(message) if isinstance(message, str) and message else "unknown error"
+                return [ev.RunFailed(words)]
             case _:
                 return []
 
@@ -137,9 +138,9 @@ class AgentTaskDecoder:
         if not text:
             return []
         self._has_spoken = self._has_spoken or kind == "text"
-        begun: list[ev.Event] = [] if self._open == kind else [self._step(kind)]
+        new_step: list[ev.Event] = [] if self._open == kind else [self._step(kind)]
         self._open = kind
-        return [*begun, ev.StepAdded(self._turn_id, f"step-{self._count - 1}", text)]
+        return [*new_step, ev.StepAdded(self._turn_id, f"step-{self._count - 1}", text)]
 
     def _add_call(self, data: dict[str, Any]) -> list[ev.Event]:
         arguments = _first(data, "input", "arguments", "args")
@@ -149,15 +150,15 @@ class AgentTaskDecoder:
         self._calls.append(_Call(call_id, name, step.step.id))
         return [step, ev.ToolStatusChanged(self._turn_id, step.step.id, "running")]
 
-    def _came_of_it(self, data: dict[str, Any]) -> list[ev.Event]:
+    def _add_result(self, data: dict[str, Any]) -> list[ev.Event]:
         self._open = ""
         success = data.get("success") is not False and data.get("is_error") is not True
         content = _first(data, "content", "result", "output")
-        told = encodable(content) if isinstance(content, str) else "" if content is None else dump(content)
+        text = encodable(content) if isinstance(content, str) else "" if content is None else dump(content)
         name, call = _text(data, *_NAMES), self._take_call(_text(data, *_IDS), _text(data, *_NAMES))
         id_ref = call.step_id if call is not None else ""
         name = name or (call.name if call is not None else "")
-        result = self._step("tool_result", name=name, content=told, id_ref=id_ref, success=success)
+        result = self._step("tool_result", name=name, content=text, id_ref=id_ref, success=success)
         if call is None:
             return [result]
         return [ev.ToolStatusChanged(self._turn_id, id_ref, "done" if success else "failed"), result]

@@ -32,7 +32,7 @@ def task_id_of(key: str, *, voice_mode: bool) -> str:
     return f"{key}{_VOICE}" if voice_mode else key
 
 
-def prompt_asked(prompt: str, *, has_files: bool) -> str:
+def prompt_of(prompt: str, *, has_files: bool) -> str:
     """Return what a person said; "" if the prompt only stands for files."""
     return "" if has_files and prompt == ONLY_FILES else prompt
 
@@ -77,7 +77,7 @@ def session_ended(task_id: str) -> str:
 class _Call:
     name: str
     arguments: str = ""
-    is_told: bool = False
+    is_sent: bool = False
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class AgentTaskEncoder:
                 call = self._calls.setdefault(step.id, _Call(step.name))
                 call.arguments = step.arguments or call.arguments
             case ev.StepSet(_, step) if step.type == "tool_result":
-                yield from self._came_of_it(step)
+                yield from self._tool_result(step)
             case ev.StepSet(_, step):
                 known = self._steps.setdefault(step.id, (step.type, ""))[1]
                 yield from self._say(step.id, step.content.removeprefix(known))
@@ -136,16 +136,16 @@ class AgentTaskEncoder:
 
     def _tool_use(self, step_id: str) -> Iterator[str]:
         call = self._calls.get(step_id)
-        if call is None or call.is_told or self._is_voice:
+        if call is None or call.is_sent or self._is_voice:
             return
-        call.is_told = True
+        call.is_sent = True
         yield stream_event(self.task_id, "tool_use", id=step_id, name=call.name, input=_input(call.arguments))
 
-    def _came_of_it(self, step: ev.Step) -> Iterator[str]:
+    def _tool_result(self, step: ev.Step) -> Iterator[str]:
         yield from self._tool_use(step.id_ref)
         if not self._is_voice:
-            told = {"id": step.id_ref, "name": step.name, "content": step.content}
-            yield stream_event(self.task_id, "tool_result", **told, success=step.success)
+            fields = {"id": step.id_ref, "name": step.name, "content": step.content}
+            yield stream_event(self.task_id, "tool_result", **fields, success=step.success)
 
 
 def _input(arguments: str) -> Any:

@@ -96,7 +96,7 @@ class ChatDecoder:
 
         ``done`` and ``error`` end an answer whatever their data is.
         """
-        if name == "process_step" and self._known and (added := self._gone_on(data)) is not None:
+        if name == "process_step" and self._known and (added := self._added_to_snapshot(data)) is not None:
             return ev.StepAdded(self.turn_id, self._known_id, added)
         try:
             return self._decoded(name, data)
@@ -105,7 +105,7 @@ class ChatDecoder:
                 return self._turn_ended(name, data)
             return ev.Unknown(name, data, reason(error))
 
-    def _gone_on(self, data: str) -> str | None:
+    def _added_to_snapshot(self, data: str) -> str | None:
         """Return what ``data`` adds to the snapshot before, ``None`` if it has to be read completely."""
         known = self._known
         if len(data) < len(known) + len(_CLOSING) or not data.startswith(known):
@@ -163,9 +163,9 @@ class ChatDecoder:
             self.turn_id = f"{self._first_id}-{self._answers}"
         return self.turn_id
 
-    def _turn_started(self, said: dict[str, Any]) -> ev.Event:
-        self.turn_id, self._is_over, self._known = said["turn_id"], False, ""
-        return ev.TurnStarted(room_id="", role="assistant", sender_color="", round_number=0, **said)
+    def _turn_started(self, fields: dict[str, Any]) -> ev.Event:
+        self.turn_id, self._is_over, self._known = fields["turn_id"], False, ""
+        return ev.TurnStarted(room_id="", role="assistant", sender_color="", round_number=0, **fields)
 
     def _turn_ended(self, name: str, data: str) -> ev.Event:
         self._is_over, self._known = True, ""

@@ -80,10 +80,10 @@ def read_step(value: object) -> ev.Step:
     """Return one step; if a result does not have ``success``, its content decides. Raises
     ``ValidationError``.
     """
-    said = vars(_Step.model_validate(value))
-    if said["success"] is None:
-        said["success"] = said["type"] != "tool_result" or content_success(said["content"])
-    return ev.Step(**said)
+    fields = vars(_Step.model_validate(value))
+    if fields["success"] is None:
+        fields["success"] = fields["type"] != "tool_result" or content_success(fields["content"])
+    return ev.Step(**fields)
 
 
 AnyStep = Annotated[ev.Step, BeforeValidator(read_step)]
@@ -157,9 +157,9 @@ ChatMessage = fields_of(
 )
 
 
-def chat_message(said: Wire) -> ev.Message:
+def chat_message(received: Wire) -> ev.Message:
     """Return a stored message of either side as an event's; the model's name is its sender."""
-    fields = vars(said)
+    fields = vars(received)
     content, calls = fields["content"], fields.pop("calls")
     text = content_text(content)
     steps: tuple[ev.Step, ...] = ()
@@ -198,10 +198,10 @@ def content_object(content: str) -> dict[str, Any]:
 
 def fitting(read: Callable[[object], R], value: object, key: str) -> list[R]:
     """Return the items of ``{key: […]}`` or of a bare list as ``read`` makes them; skips invalid ones."""
-    found = []
+    records = []
     for item in items_of(value, key):
         try:
-            found.append(read(item))
+            records.append(read(item))
         except ValidationError:
             continue
-    return found
+    return records

@@ -47,9 +47,9 @@ class SplitPairs:
         content = fields.get("content")
         if not isinstance(content, str):
             return data
-        whole = self.joined((key, str(fields.get("id"))), content)
-        flat = {name: one for name, one in fields.items() if not isinstance(one, dict | list)}
-        return data if whole == content else dump(flat | {"content": whole})  # the rest may be too deep
+        joined = self.joined((key, str(fields.get("id"))), content)
+        flat = {name: value for name, value in fields.items() if not isinstance(value, dict | list)}
+        return data if joined == content else dump(flat | {"content": joined})  # the rest may be too deep
 
 
 def dump(value: Any) -> str:

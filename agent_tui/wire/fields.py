@@ -85,15 +85,15 @@ def fields_of(
     without a default is required; with ``empties`` it is empty, or 0, if it is missing.
     """
     hints = get_type_hints(record)
-    made: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for field in fields(record):
         hint = hints[field.name]
         default = field.default
         if default is MISSING:
             default = hint() if empties and hint in _READ else ...
         if field.name not in without:
-            made[field.name] = _READ.get(hint, hint), default
-    return create_model(record.__name__, __base__=Wire, **made | others)
+            columns[field.name] = _READ.get(hint, hint), default
+    return create_model(record.__name__, __base__=Wire, **columns | others)
 
 
 def reader(record: type[R], without: Sequence[str] = (), **others: Any) -> Callable[[object], R]:
@@ -144,8 +144,8 @@ def error_text(data: str) -> str:
         value = json.loads(data)
     except (ValueError, RecursionError):
         return encodable(data).strip() or f"{NO_REASON}: {ADVICE}"
-    if said := _reason_in(value):
-        return said
+    if text := _reason_in(value):
+        return text
     is_empty = not (any(value.values()) if isinstance(value, Mapping) else value)
     only = "" if is_empty else f", only {encodable(data)[:MAX_REASON_CHARACTERS]}"
     return f"{NO_REASON}{only}: {ADVICE}"
@@ -156,7 +156,7 @@ def _reason_in(value: object, depth: int = 3) -> str:
         return encodable(value).strip()
     if not isinstance(value, Mapping) or not depth:
         return ""
-    return next((said for name in _REASONS if (said := _reason_in(value.get(name), depth - 1))), "")
+    return next((text for name in _REASONS if (text := _reason_in(value.get(name), depth - 1))), "")
 
 
 def parse(model: type[W], data: str) -> W:
@@ -185,5 +185,5 @@ def page_marks(value: object) -> tuple[str | None, int | None]:
     """Return (next, as_of) of a page of messages; a bare list has neither."""
     if not isinstance(value, Mapping):
         return None, None
-    following, as_of = value.get("next"), value.get("as_of")
-    return str(following) if following is not None else None, as_of if isinstance(as_of, int) else None
+    next_id, as_of = value.get("next"), value.get("as_of")
+    return str(next_id) if next_id is not None else None, as_of if isinstance(as_of, int) else None

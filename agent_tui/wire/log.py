@@ -93,19 +93,19 @@ def as_sent(data: str) -> tuple[str, str] | None:
 @cache
 def _object_out(class_: type) -> _Out:
     hints = get_type_hints(class_)
-    known = [
+    writers = [
         (field.name, field.default, _value_out(hints[field.name]))
         for field in fields(class_)
         if not field.metadata.get(OF_DIALECT)
     ]
 
     def out(value: Any) -> dict[str, Any]:
-        found = {}
-        for name, default, convert in known:
-            given = getattr(value, name)
-            if default is MISSING or given != default:
-                found[name] = given if convert is None else convert(given)
-        return found
+        values = {}
+        for name, default, convert in writers:
+            value_given = getattr(value, name)
+            if default is MISSING or value_given != default:
+                values[name] = value_given if convert is None else convert(value_given)
+        return values
 
     return out
 
@@ -117,7 +117,7 @@ def _value_out(hint: Any) -> _Out | None:
         convert = _value_out(get_args(hint)[0])
         return list if convert is None else lambda values: [convert(value) for value in values]
     if get_origin(hint) in (Union, UnionType):
-        outs = {_type_of(one): _value_out(one) for one in get_args(hint)}
+        outs = {_type_of(part): _value_out(part) for part in get_args(hint)}
         if any(convert is not None for convert in outs.values()):
 
             def out(value: Any) -> Any:
@@ -136,25 +136,25 @@ def _type_of(hint: Any) -> type:
 @cache
 def _object_in(class_: type) -> _In:
     hints = get_type_hints(class_)
-    ours = [field for field in fields(class_) if not field.metadata.get(OF_DIALECT)]
-    known = {field.name: _value_in(hints[field.name]) for field in ours}
-    required = [field.name for field in ours if field.default is MISSING]
-    elsewhere = {field.name: "" for field in fields(class_) if field.metadata.get(OF_DIALECT)}
+    own = [field for field in fields(class_) if not field.metadata.get(OF_DIALECT)]
+    readers = {field.name: _value_in(hints[field.name]) for field in own}
+    required = [field.name for field in own if field.default is MISSING]
+    of_dialects = {field.name: "" for field in fields(class_) if field.metadata.get(OF_DIALECT)}
 
     def read(value: Any) -> Any:
         if type(value) is not dict:
             raise _Unfit(f"{class_.__name__}: no object")
-        found: dict[str, Any] = dict(elsewhere)
-        for name, convert in known.items():
+        values: dict[str, Any] = dict(of_dialects)
+        for name, convert in readers.items():
             if name in value:
                 try:
-                    found[name] = convert(value[name])
+                    values[name] = convert(value[name])
                 except _Unfit as error:
                     raise _Unfit(f"{name}: {error}") from None
         for name in required:
-            if name not in found:
+            if name not in values:
                 raise _Unfit(f"{name}: missing")
-        return class_(**found)
+        return class_(**values)
 
     return read
 

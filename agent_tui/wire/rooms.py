@@ -40,19 +40,20 @@ class _AgentRef(Wire):
     name: Text = ""
 
 
-def _parallel_started(said: Wire) -> ev.Event:
-    fields = vars(said)
-    agents = tuple(ev.AgentInfo(one.id, one.name, turn_order=n) for n, one in enumerate(fields["agents"]))
+def _parallel_started(received: Wire) -> ev.Event:
+    fields = vars(received)
+    refs = enumerate(fields["agents"])
+    agents = tuple(ev.AgentInfo(ref.id, ref.name, turn_order=place) for place, ref in refs)
     return ev.ParallelStarted(**fields | {"agents": agents})
 
 
-def _agent_status(told: Wire) -> ev.Event:
-    fields = vars(told)
+def _agent_status(received: Wire) -> ev.Event:
+    fields = vars(received)
     status, skipped = fields.pop("status"), fields.pop("skipped")
     if fields["note"] and fields["turn_id"]:
         return ev.TurnNoted(**fields)
-    said = "skipped" if skipped is True else status
-    return ev.AgentStatusChanged(fields["agent_id"], fields["agent_name"], said)
+    shown_status = "skipped" if skipped is True else status
+    return ev.AgentStatusChanged(fields["agent_id"], fields["agent_name"], shown_status)
 
 
 class _MessageChunk(Wire):
@@ -70,15 +71,15 @@ class _MessageChunk(Wire):
         if self.step is not None or self.step_delta is not None or self.tool_status is not None:
             # Another server may mean something else by it: then only its words count.
             with suppress(ValidationError):
-                told = self._step_told()
-                if not isinstance(told, str):
-                    return told
-                step_id = told
+                step_event = self._step_event()
+                if not isinstance(step_event, str):
+                    return step_event
+                step_id = step_event
         return ev.TextAdded(
             self.id, self.content, self.accumulated, self.agent_id, self.progress, step_id=step_id
         )
 
-    def _step_told(self) -> ev.Event | str:
+    def _step_event(self) -> ev.Event | str:
         """Return the step event of a frame; the step's id if it only adds words to it."""
         if self.step is not None:
             return ev.StepSet(self.id, read_step(self.step), self.agent_id, self.progress)
@@ -102,8 +103,8 @@ class _AgentError(Wire):
         return ev.TurnFailed(error, self.agent_id, self.agent_name or self.agent)
 
 
-def _message(said: Wire) -> ev.Message:
-    fields = vars(said)
+def _message(received: Wire) -> ev.Message:
+    fields = vars(received)
     content, calls = fields["content"], fields.pop("calls")
     steps: tuple[ev.Step, ...] = ()
     if fields["role"] != "user" and any(type_ in content for type_ in _MORE_THAN_WORDS):
@@ -137,19 +138,18 @@ _Room = fields_of(
 )
 
 
-_Made = tuple[
-    type[Wire], Callable[[Any], ev.Event]
-]  # how a frame is read, and what makes its event from that
+# How a frame is read, and what makes its event from that.
+_Reading = tuple[type[Wire], Callable[[Any], ev.Event]]
 
 
-def _plain(event: type[Any], without: Sequence[str] = (), **others: Any) -> _Made:
+def _plain(event: type[Any], without: Sequence[str] = (), **others: Any) -> _Reading:
     """Return how to read frames whose fields are those of an event."""
     model = fields_of(event, without, empties=True, **others)
     return model, lambda said: event(**vars(said))
 
 
 _ROUND = (int, ...)
-_FRAMES: Mapping[str, _Made] = {
+_FRAMES: Mapping[str, _Reading] = {
     "room_started": _plain(ev.RunStarted),
     "room_paused": _plain(ev.RunPaused),
     "room_completed": _plain(ev.RunCompleted),
@@ -195,21 +195,21 @@ def decode(name: str, data: str) -> ev.Event:
     """
     if name == "error":
         return ev.RunFailed(error_text(data))
-    known = _FRAMES.get(name)
-    if known is None:
+    reading = _FRAMES.get(name)
+    if reading is None:
         return ev.Unknown(name, data, "no such event in the protocol")
-    model, made = known
+    model, make_event = reading
     try:
-        return made(parse(model, data))
+        return make_event(parse(model, data))
     except ValidationError as error:
-        return made(model()) if name in TERMINAL else ev.Unknown(name, data, reason(error))
+        return make_event(model()) if name in TERMINAL else ev.Unknown(name, data, reason(error))
 
 
 class RoomOfStream:
-    """Says of a frame's data whether it is about the room of a stream.
+    """Tells whether a frame's data is about the room of a stream.
 
     Some servers give a room another id in their frames than in its address: the first one that a stream names
-    is believed.
+    counts as this room's.
     """
 
     def __init__(self, room_id: str) -> None:
@@ -219,23 +219,23 @@ class RoomOfStream:
     def __call__(self, data: str) -> bool:
         if '"room_id"' not in data:  # the words of a turn
             return True
-        named = json_object(data).get("room_id")
-        if not isinstance(named, str) or not named:
+        room_id = json_object(data).get("room_id")
+        if not isinstance(room_id, str) or not room_id:
             return True
         if not self._is_named:
             self._is_named = True
-            self._ids.add(named)
-        return named in self._ids
+            self._ids.add(room_id)
+        return room_id in self._ids
 
 
 def decode_room(value: object) -> ev.RoomInfo:
     """Return a room from a JSON answer; raises ``ValueError`` if it is not one."""
-    said = vars(_Room.model_validate(value))
-    place = {agent_id: n for n, agent_id in enumerate(said.pop("turn_order"))}
-    said["agents"] = tuple(
-        sorted(said["agents"], key=lambda agent: (place.get(agent.id, agent.turn_order), agent.turn_order))
+    fields = vars(_Room.model_validate(value))
+    place = {agent_id: index for index, agent_id in enumerate(fields.pop("turn_order"))}
+    fields["agents"] = tuple(
+        sorted(fields["agents"], key=lambda agent: (place.get(agent.id, agent.turn_order), agent.turn_order))
     )
-    return ev.RoomInfo(**said)
+    return ev.RoomInfo(**fields)
 
 
 def decode_rooms(value: object) -> list[ev.RoomInfo]:

@@ -42,14 +42,14 @@ _SKIPPED: dict[str, Any] = {"status": "completed", "skipped": True}
 
 def message_fields(message: ev.Message) -> dict[str, Any]:
     """Return a stored message as on the wire, with additional fields only if they are set."""
-    said = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
-    said["content"] = message.content or stored_content(message)
+    required = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
+    required["content"] = message.content or stored_content(message)
     more = only_set(
         **{name: getattr(message, name) for name in _SET_FIELDS},
         calls=calls_fields(message.steps),
         notes=[note_fields(note) for note in message.notes],
     )
-    return {**said, **more, **usage_fields(message.usage)}
+    return {**required, **more, **usage_fields(message.usage)}
 
 
 def stored_content(message: ev.Message) -> str:
@@ -87,12 +87,12 @@ def listed_message_fields(message: ev.Message) -> dict[str, Any]:
 
 def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
     """Return a room as ``GET /api/rooms/{id}`` answers it (cli.md); unset fields are left out."""
-    said = {name: getattr(room, name, None) for name in _ROOM_FIELDS}
-    said["turn_order"] = [agent.id for agent in room.agents]
-    said["agents"] = [asdict(agent) for agent in room.agents]
-    said["queue"] = [queued_fields(queued) for queued in room.queue]
+    sent = {name: getattr(room, name, None) for name in _ROOM_FIELDS}
+    sent["turn_order"] = [agent.id for agent in room.agents]
+    sent["agents"] = [asdict(agent) for agent in room.agents]
+    sent["queue"] = [queued_fields(queued) for queued in room.queue]
     more = only_set(**{name: getattr(room, name) for name in _ONLY_SET})
-    return said | {name: list(value) if isinstance(value, tuple) else value for name, value in more.items()}
+    return sent | {name: list(value) if isinstance(value, tuple) else value for name, value in more.items()}
 
 
 def queued_fields(queued: ev.QueuedMessage) -> dict[str, Any]:

@@ -44,14 +44,14 @@ class _DataText:
 
     def of(self, line: Line, start: int) -> str:
         """Return the long ``line`` from ``start`` on."""
-        known = self._line
-        cut = max(len(known) - _CHANGING_BYTES, 0)
-        while cut and known[cut] & 0xC0 == 0x80:  # not inside a character
-            cut -= 1
-        with memoryview(line) as new, memoryview(known) as old:
-            if cut > start and line.startswith(old[:cut]):
-                characters = len(self._text) - len(str(old[cut:], "utf-8", "replace"))
-                text = self._text[:characters] + str(new[cut:], "utf-8", "replace")
+        previous = self._line
+        shared = max(len(previous) - _CHANGING_BYTES, 0)
+        while shared and previous[shared] & 0xC0 == 0x80:  # not inside a character
+            shared -= 1
+        with memoryview(line) as new, memoryview(previous) as old:
+            if shared > start and line.startswith(old[:shared]):
+                characters = len(self._text) - len(str(old[shared:], "utf-8", "replace"))
+                text = self._text[:characters] + str(new[shared:], "utf-8", "replace")
             else:
                 text = str(new[start:], "utf-8", "replace")
         # Decoding pure ASCII is faster than comparing it.

@@ -18,8 +18,8 @@ def step_fields(step: ev.Step) -> dict[str, Any]:
         case "tool_call":
             return {**head, "id_ref": step.id_ref, "name": step.name, "arguments": step.arguments}
         case "tool_result":
-            told = {"id_ref": step.id_ref, "name": step.name, "content": step.content}
-            return {**head, **told, "success": step.success}
+            fields = {"id_ref": step.id_ref, "name": step.name, "content": step.content}
+            return {**head, **fields, "success": step.success}
         case "thinking" | "text":
             return {**head, "content": step.content}
         case _:  # of another server's agent

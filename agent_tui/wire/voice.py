@@ -140,9 +140,9 @@ def framed(message: pb.AgentSessionMessage) -> bytes:
 
 def ask(request_id: str, request: Request) -> pb.AgentSessionMessage:
     """Return the message for a ``request`` without arguments."""
-    made = pb.SessionRequest(request_id=request_id)
-    getattr(made, request).SetInParent()
-    return pb.AgentSessionMessage(request=made)
+    message = pb.SessionRequest(request_id=request_id)
+    getattr(message, request).SetInParent()
+    return pb.AgentSessionMessage(request=message)
 
 
 def run_input(request_id: str, text: str) -> pb.AgentSessionMessage:
@@ -287,9 +287,9 @@ class SessionDecoder:
         self._segment += heard.is_final
         yield WordsHeard(segment, heard.transcript[:MAX_TEXT_CHARACTERS], heard.is_final)
 
-    def _session_failed(self, said: str) -> Iterator[VoiceEvent]:
+    def _session_failed(self, text: str) -> Iterator[VoiceEvent]:
         """Yield the error for a person, once: a provider that is down fails again and again."""
-        message = failure(said)
+        message = failure(text)
         if message != self._failure:
             self._failure = message
             yield SessionFailed(message)
@@ -330,8 +330,8 @@ class SessionDecoder:
                 yield from self._tool_started(update.started.function_call, at)
             case "call_updated":
                 call_id = _name(update.call_updated.call_id)
-                said = update.call_updated.message[:MAX_LINE_CHARACTERS]
-                yield ToolStatusChanged(self._call(call_id).turn_id, call_id, "running", progress=said)
+                progress = update.call_updated.message[:MAX_LINE_CHARACTERS]
+                yield ToolStatusChanged(self._call(call_id).turn_id, call_id, "running", progress=progress)
             case "ended":
                 yield from self._tool_ended(update.ended, at)
             case "reply_updated":  # whether its result was answered: the answer itself shows that
@@ -343,10 +343,10 @@ class SessionDecoder:
         call_id = _name(call.call_id or call.id)
         if call_id in self._calls:
             return
-        known = self._call(call_id)
-        known.started_at = at
+        state = self._call(call_id)
+        state.started_at = at
         yield StepSet(
-            known.turn_id,
+            state.turn_id,
             Step(
                 id=call_id,
                 type="tool_call",
@@ -361,14 +361,14 @@ class SessionDecoder:
         self, ended: pb.AgentSessionEvent.ToolExecutionUpdated.Ended, at: float | None
     ) -> Iterator[VoiceEvent]:
         call_id = _name(ended.call_id)
-        known = self._call(call_id)
+        state = self._call(call_id)
         seconds = None
-        if at is not None and known.started_at is not None:
-            seconds = max(0.0, at - known.started_at)
+        if at is not None and state.started_at is not None:
+            seconds = max(0.0, at - state.started_at)
         status = _TOOL_WORDS.get(ended.status, "unknown")
-        if not known.is_over:
-            known.is_over = True
-            yield ToolStatusChanged(known.turn_id, call_id, status, seconds)
+        if not state.is_over:
+            state.is_over = True
+            yield ToolStatusChanged(state.turn_id, call_id, status, seconds)
         if ended.message:
             yield from self._tool_result(call_id, "", ended.message, is_error=status != "done")
 
@@ -380,19 +380,19 @@ class SessionDecoder:
 
     def _result(self, output: pb.FunctionCallOutput) -> Iterator[VoiceEvent]:
         call_id = _name(output.call_id)
-        known = self._call(call_id)
-        if not known.is_over:
-            known.is_over = True
-            yield ToolStatusChanged(known.turn_id, call_id, "failed" if output.is_error else "done")
+        state = self._call(call_id)
+        if not state.is_over:
+            state.is_over = True
+            yield ToolStatusChanged(state.turn_id, call_id, "failed" if output.is_error else "done")
         yield from self._tool_result(call_id, output.name, output.output, is_error=output.is_error)
 
     def _tool_result(self, call_id: str, name: str, text: str, *, is_error: bool) -> Iterator[VoiceEvent]:
-        known = self._call(call_id)
-        if known.has_result:
+        state = self._call(call_id)
+        if state.has_result:
             return
-        known.has_result = True
+        state.has_result = True
         yield StepSet(
-            known.turn_id,
+            state.turn_id,
             Step(
                 id=f"result-{call_id}",
                 type="tool_result",
@@ -404,40 +404,40 @@ class SessionDecoder:
         )
 
     def _call(self, call_id: str) -> _Call:
-        known = self._calls.get(call_id)
-        if known is None:
+        state = self._calls.get(call_id)
+        if state is None:
             while len(self._calls) >= MAX_CALLS:
                 del self._calls[next(iter(self._calls))]
-            known = self._calls[call_id] = _Call(self._turn_id)
-        return known
+            state = self._calls[call_id] = _Call(self._turn_id)
+        return state
 
 
-def failure(said: str) -> str:
+def failure(text: str) -> str:
     """Return an agent's error for a person: livekit-agents sends the Python form, ``type='llm_error' …
     error=APIConnectionError('…', …) recoverable=True``.
     """
-    shown = redact(said)[:MAX_LINE_CHARACTERS]
-    found = _FAILURE.search(shown)
-    if found is None:
+    shown = redact(text)[:MAX_LINE_CHARACTERS]
+    parts = _FAILURE.search(shown)
+    if parts is None:
         return shown or "The agent did not say what failed."
     again = " It is tried again." if shown.endswith("recoverable=True") else ""
     why = (
-        found[3].removeprefix("API Error: ").rstrip(".")
-    )  # our chats say so of every failure (protocols.md §2)
-    return f"{_FAILED_PARTS.get(found[1], 'The agent')} failed: {why}.{again}"
+        parts[3].removeprefix("API Error: ").rstrip(".")
+    )  # our chats begin every failure so (protocols.md §2)
+    return f"{_FAILED_PARTS.get(parts[1], 'The agent')} failed: {why}.{again}"
 
 
 def spoken_words(message: pb.DebugMessage) -> Iterator[VoiceEvent]:
     """Yield what an agent says, from a debug message: our console agents send it so, piece by piece
     (``type``, ``segment``, ``text``, ``is_final``, ``is_voiced``).
     """
-    told = message.payload.fields
-    if told["type"].string_value == SPOKEN_WORDS and (segment := _name(told["segment"].string_value)):
+    fields = message.payload.fields
+    if fields["type"].string_value == SPOKEN_WORDS and (segment := _name(fields["segment"].string_value)):
         yield WordsSpoken(
             segment,
-            told["text"].string_value[:MAX_TEXT_CHARACTERS],
-            is_final=told["is_final"].bool_value,
-            is_voiced=told["is_voiced"].bool_value,
+            fields["text"].string_value[:MAX_TEXT_CHARACTERS],
+            is_final=fields["is_final"].bool_value,
+            is_voiced=fields["is_voiced"].bool_value,
         )
 
 

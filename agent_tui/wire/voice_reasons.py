@@ -178,9 +178,9 @@ def of_connect_error(text: str, *, is_expired: bool = False) -> Reason:
 
     ``is_expired``: the token's time is over, which the server says in the same words as a wrong secret.
     """
-    said = redact(text).lower()
+    lowered = redact(text).lower()
     for words, reason in _CONNECT_ERRORS:
-        if all(word in said for word in words):
+        if all(word in lowered for word in words):
             return EXPIRED if is_expired and reason.word == "token_refused" else reason
     shown = inert_line(redact(text), MAX_SAID_CHARACTERS)
     return Reason("connect_failed", "The voice room could not be joined.", shown)

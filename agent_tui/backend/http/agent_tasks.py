@@ -40,7 +40,7 @@ from agent_tui.wire.agent_tasks_encode import (
     AgentTaskEncoder,
     error_event,
     parse_subscription,
-    prompt_asked,
+    prompt_of,
     session_ended,
     task_id_of,
 )
@@ -369,7 +369,7 @@ class _Listener:
 
 def _question(fields: Fields) -> QuestionFields:
     files = tuple(_file(file, place) for place, file in enumerate(fields.objects("attachments") or (), 1))
-    prompt = prompt_asked(fields.text("prompt") or "", has_files=bool(files))
+    prompt = prompt_of(fields.text("prompt") or "", has_files=bool(files))
     if not prompt.strip() and not files:
         raise wrong_field("prompt", "is empty")
     task_id = task_id_of(uuid4().hex, voice_mode=fields.flag("voiceMode") or False)
