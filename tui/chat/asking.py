@@ -109,9 +109,9 @@ class Asking:
     def _send(self, question: Question, *, is_queued: bool = False) -> None:
         """Send it; one from the queue goes back there if that fails, and is not in the line."""
         if not question.client_key:
-            known = self._unsent
-            is_known = known is not None and replace(known, client_key="") == question
-            question = known if known is not None and is_known else replace(question, client_key=new_key())
+            unsent = self._unsent
+            is_known = unsent is not None and replace(unsent, client_key="") == question
+            question = unsent if unsent is not None and is_known else replace(question, client_key=new_key())
         self._unsent = question
         self._sending = question  # before the worker begins: more may be submitted until then
         self._chat.transcript.follow = True

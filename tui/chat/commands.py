@@ -25,8 +25,6 @@ from widgets.signs import DOT
 if TYPE_CHECKING:
     from tui.cli.export.document import Exported
 
-NOTHING: Final = "-"
-DEFAULT: Final = "default"
 MAX_WORDS: Final = 300
 
 
@@ -145,7 +143,7 @@ class ChatCommands:
     def _choose_chat(self) -> None:
         async def chats() -> Candidates:
             listed = await (await self._chat.client()).list_all()
-            return [_candidate(one) for one in listed]
+            return [_candidate(chat) for chat in listed]
 
         def chosen(conversation_id: str | None) -> None:
             if conversation_id is not None and conversation_id != self._info.id:

@@ -139,7 +139,7 @@ class ChatComposer(Writing):
         if fits[:1] == [path] and len(fits) == 1:
             return Completion()
         quoted = text.endswith(f'@"{path}')
-        choices = [Suggestion(one, path_in_question(one), marks=places(path, one)) for one in fits]
+        choices = [Suggestion(file, path_in_question(file), marks=places(path, file)) for file in fits]
         return Completion(len(path) + 1 + quoted, tuple(choices))
 
     @work(group="files", exclusive=True)

@@ -96,9 +96,9 @@ class Files:
 
     def _file_named(self, match: re.Match[str]) -> tuple[str, Path] | None:
         name = match[1] or match[2]
-        for one in (name, name.rstrip(_TRAILING)):
-            if one and (path := self.path_of(one)) is not None:
-                return one, path
+        for path_text in (name, name.rstrip(_TRAILING)):
+            if path_text and (path := self.path_of(path_text)) is not None:
+                return path_text, path
         return None
 
 

@@ -41,8 +41,8 @@ async def use_model(chat: OpenChat, model: str, provider: str | None = None) -> 
     """Use this model, without a ``provider`` that of the current one; return whether that succeeded."""
     fields = {"model": model} if provider is None else {"provider_id": provider, "model": model}
     name = inert_line(" · ".join(filter(None, (model, provider))), MAX_WORDS)
-    told = say("command.model.chosen", model=name or say("chat.model.default"))
-    return await chat.change_and_tell(told, **fields)
+    note = say("command.model.chosen", model=name or say("chat.model.default"))
+    return await chat.change_and_tell(note, **fields)
 
 
 async def _models(chat: OpenChat) -> Candidates:
@@ -75,11 +75,11 @@ def _candidate(provider: str, model: ModelInfo, why: str) -> Candidate:
 
 def _about(model: ModelInfo) -> str:
     """Return the context size and prices of a model; "" if unknown."""
-    known = []
+    facts = []
     if model.context_tokens:
-        known.append(say("command.models.context", tokens=tokens(model.context_tokens)))
-    paid, said = model.input_price, model.output_price
-    if paid is not None and said is not None:
-        price = say("command.models.price", input=dollars(paid), output=dollars(said))
-        known.append(price if paid or said else say("room.cost.none"))
-    return " · ".join(known)
+        facts.append(say("command.models.context", tokens=tokens(model.context_tokens)))
+    input_price, output_price = model.input_price, model.output_price
+    if input_price is not None and output_price is not None:
+        price = say("command.models.price", input=dollars(input_price), output=dollars(output_price))
+        facts.append(price if input_price or output_price else say("room.cost.none"))
+    return " · ".join(facts)

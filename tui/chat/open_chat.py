@@ -115,11 +115,11 @@ class OpenChat(OpenConversation["ChatClient"]):
         client = await self.client()
         return await client.change(self.id, **fields)
 
-    async def change_and_tell(self, said: str, **fields: Any) -> bool:
+    async def change_and_tell(self, note: str, **fields: Any) -> bool:
         """Change the chat, then say so above the line; return whether that succeeded."""
         is_done = await self.changed_by(self.change(**fields))
         if is_done:
-            self.composer.tell(said)
+            self.composer.tell(note)
         self.host.show_soon()
         return is_done
 

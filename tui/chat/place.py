@@ -27,10 +27,10 @@ class ReaderPlace:
     @property
     def question(self) -> Turn | None:
         """The reader's question, or the one of the reader's answer."""
-        here = self.turn
-        is_before = here is None
+        current = self.turn
+        is_before = current is None
         for turn in reversed(self._chat.state.turns.values()):  # mostly it is among the last
-            is_before = is_before or turn is here
+            is_before = is_before or turn is current
             if is_before and turn.role == "user":
                 return turn
         return None

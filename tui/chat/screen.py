@@ -118,8 +118,8 @@ class ChatScreen(LiveScreen):
 
     def _take_event(self, event: ev.Event) -> None:
         """Update the parts after an event that is more than words."""
-        if isinstance(event, ev.TurnNoted) and (told := texts.told_beside(event)):
-            self._host.tell(told)
+        if isinstance(event, ev.TurnNoted) and (note := texts.told_beside(event)):
+            self._host.tell(note)
         if isinstance(event, ev.ConversationLoaded | ev.ConversationChanged):
             workspace = event.conversation.workspace
             folder = Path(workspace or current_folder() or "")
@@ -242,14 +242,14 @@ class ChatScreen(LiveScreen):
         parts: list[Widget] = [self.composer.line, self._transcript]
         if self._approvals.spot is not None:
             parts.insert(1, self._approvals.bar)
-        here = self.focused if self.focused in parts else self._transcript
-        if here is self.composer.line and step > 0 and self.composer.line.choices.is_open:
+        current = self.focused if self.focused in parts else self._transcript
+        if current is self.composer.line and step > 0 and self.composer.line.choices.is_open:
             self.composer.line.action_take_choice()
             return
-        there = parts[(parts.index(here) + step) % len(parts)]
-        if there is self._approvals.bar:
+        target = parts[(parts.index(current) + step) % len(parts)]
+        if target is self._approvals.bar:
             self._approvals.look()
-        elif there is self.composer.line:
+        elif target is self.composer.line:
             self.composer.open()
         else:
             self._chat.focus_words()

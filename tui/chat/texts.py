@@ -111,11 +111,11 @@ def _doing(turn: Turn) -> Status:
         return Status(waits)
     newest = next(reversed(turn.steps.all.values()), None)
     if turn.waits_for:
-        told = say("chat.servers", servers=inert_line(turn.waits_for, MAX_NAME_CHARACTERS))
-        return Status(f"{signs.WAITING} {told}", f"servers {turn.id}")
+        text = say("chat.servers", servers=inert_line(turn.waits_for, MAX_NAME_CHARACTERS))
+        return Status(f"{signs.WAITING} {text}", f"servers {turn.id}")
     if turn.summarises:
-        told = say("chat.summarising", count=count(turn.summarises))
-        return Status(f"{signs.WAITING} {told}", f"summary {turn.id}")
+        text = say("chat.summarising", count=count(turn.summarises))
+        return Status(f"{signs.WAITING} {text}", f"summary {turn.id}")
     if turn.is_loading:
         return Status(f"{signs.WAITING} {say('chat.loading_model')}", f"loading {turn.id}")
     if calls := under_way(turn.steps):
@@ -185,7 +185,7 @@ def _writing_hints(shown: ChatShown) -> list[Hint]:
 
 
 def usage_text(state: ConversationState) -> live_texts.UsedText:
-    """Return the usage, see ``live_texts.used``; nothing if there is none."""
+    """Return the usage, see ``live_texts.usage_text``; nothing if there is none."""
     is_any = state.ledger.tokens or state.conversation.max_tokens
     return live_texts.usage_text(state) if is_any else live_texts.UsedText()
 
@@ -209,21 +209,21 @@ def workspace(state: ConversationState) -> str:
     return say("chat.workspace", folder=folder) if folder else ""
 
 
-def told_beside(noted: TurnNoted) -> str:
+def told_beside(event: TurnNoted) -> str:
     """Return a note of an agent on another server that belongs to no answer; "" for anything else."""
-    about = inert_line(noted.about, MAX_DETAIL_CHARACTERS)
-    match noted.note:
+    about = inert_line(event.about, MAX_DETAIL_CHARACTERS)
+    match event.note:
         case "agent_left":
             return say("chat.agent.left", reason=about)
         case "orphan":
             return say("chat.agent.orphan", text=about)
         case "not_cancelled":
             return say("chat.agent.not_cancelled", reason=about)
-        case "file_saved" if not noted.turn_id:
+        case "file_saved" if not event.turn_id:
             return say("plain.file_saved", about=about)
         case "unreadable":
             return localised(about)
-        case "file_refused" if not noted.turn_id:
+        case "file_refused" if not event.turn_id:
             return localised(about)
         case _:
             return ""

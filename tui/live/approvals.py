@@ -121,8 +121,8 @@ class Approvals(Vertical):
         """Ask the oldest question without an answer, if there is one."""
         asking = self._questions.state.asking
         self._answered.intersection_update(asking)
-        self._filled_in = {one: filled for one, filled in self._filled_in.items() if one in asking}
-        self._reasons = {one: reason for one, reason in self._reasons.items() if one in asking}
+        self._filled_in = {asked: filled for asked, filled in self._filled_in.items() if asked in asking}
+        self._reasons = {asked: reason for asked, reason in self._reasons.items() if asked in asking}
         spot = next((spot for spot in asking if spot not in self._answered), None)
         if spot == self.spot:
             return
@@ -200,8 +200,8 @@ class Approvals(Vertical):
 
     def _keep_in_sight(self) -> None:
         """Scroll to the question with the next frame, unless the person reads elsewhere."""
-        here = self.screen.focused
-        is_reading = isinstance(here, Transcript) and not (here.follow or here.sight.is_brought)
+        focused = self.screen.focused
+        is_reading = isinstance(focused, Transcript) and not (focused.follow or focused.sight.is_brought)
         if self.spot is not None and not is_reading:
             self.call_after_refresh(self._bring_into_sight)
 
@@ -226,9 +226,9 @@ class Approvals(Vertical):
         card = (*place, spot) if spot is not None and place is not None and self.has_bar_focus else None
         if card != self._card:
             former, self._card = self._card, card
-            for one in (former, card):
-                if one is not None:
-                    self._make_card(*one, is_asked=one is card)
+            for changed in (former, card):
+                if changed is not None:
+                    self._make_card(*changed, is_asked=changed is card)
 
     def _make_card(self, transcript: Transcript, row: str, spot: Spot, *, is_asked: bool) -> None:
         transcript.asked_row = row if is_asked else ""
@@ -328,8 +328,8 @@ class Approvals(Vertical):
             self._filled_in[spot] = filled
             self._begin_answer(spot, filled.word)
 
-        known = self._filled_in.get(spot)
-        texts = known.texts if known is not None else {}
+        before = self._filled_in.get(spot)
+        texts = before.texts if before is not None else {}
         self._open(ToolFormScreen(form, texts), take)
 
     def _open(self, dialog: Screen[T], take: Callable[[T | None], None]) -> None:

@@ -112,15 +112,14 @@ class AskBar(StatusLine, can_focus=True):
         if not self.has_focus:
             right = [Part(say("hint.answer"), 0, way_here)]
         else:
-            whole = (
-                "ask.whole" if ask.form is None else "ask.fill_in"
-            )  # a form is filled in where all of it is
-            right = hints_of(self.screen, [("ask.whole" if ask.form is None else "ask.once", whole, 1)])
+            # A form is filled in where all of it is shown.
+            hint = ("ask.whole", "ask.whole", 1) if ask.form is None else ("ask.once", "ask.fill_in", 1)
+            right = hints_of(self.screen, [hint])
         called = ask.call if ask.form is None else asked_call(ask)
         tool, _, about = called.partition(" ")
         # A file tool's call begins with its name.
-        told = about if name.rpartition(" ")[2] == tool else called
-        call = Part(visible_line(told, MAX_CALL_CHARACTERS), 5)  # it is in the transcript, too
+        shown_call = about if name.rpartition(" ")[2] == tool else called
+        call = Part(visible_line(shown_call, MAX_CALL_CHARACTERS), 5)  # it is in the transcript, too
         self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
 
 

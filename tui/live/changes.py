@@ -125,8 +125,8 @@ class ChangesScreen(ModalScreen[None]):
         path = visible_line(change.path, MAX_PATH_CHARACTERS)
         style = "dim" if is_over else "bold"
         sign = signs.CUT if is_over else signs.DONE if change.status == MADE else " "
-        told = f"  {' · '.join(filter(None, facts))}"
-        return Content.assemble(f"  {sign} ", (path, style), (told, "dim"))
+        detail = f"  {' · '.join(filter(None, facts))}"
+        return Content.assemble(f"  {sign} ", (path, style), (detail, "dim"))
 
     def _show_marked(self) -> None:
         change = self._marked
@@ -140,8 +140,8 @@ class ChangesScreen(ModalScreen[None]):
     def _show_lines(self) -> None:
         folder = self._changes[0].folder if self._changes else ""
         number = len({change.path for change in self._changes if change.status != UNDONE})
-        told = say("changes.count", count=count(number)) if number else say("changes.all_undone")
-        about = [told] if self._changes else []
+        summary = say("changes.count", count=count(number)) if number else say("changes.all_undone")
+        about = [summary] if self._changes else []
         where = [say("chat.workspace", folder=inert_line(folder, MAX_PATH_CHARACTERS))] if folder else []
         self._top.show([say("changes.title"), *about], right=where)
         change = self._marked
@@ -171,7 +171,7 @@ class ChangesScreen(ModalScreen[None]):
     def _undoable(self) -> list[ChangedFile]:
         """The changes in the answer of the marked one that were not undone."""
         id_ = self._marked.message_id if self._marked is not None else ""
-        return [one for one in self._changes if one.message_id == id_ and one.status != UNDONE]
+        return [change for change in self._changes if change.message_id == id_ and change.status != UNDONE]
 
     def action_undo(self) -> None:
         """Restore the file as it was before the change."""
@@ -200,9 +200,9 @@ class ChangesScreen(ModalScreen[None]):
         except AgentTuiError as error:
             self._host.fail(error)
         else:
-            paths = list_of(dict.fromkeys(visible_line(one.path, MAX_HEAD_CHARACTERS) for one in undone))
-            self._host.tell(say("changes.done", paths=paths))
-            for one in left:
-                if one.status != UNDONE:
-                    self._tell_why(one)
+            paths = dict.fromkeys(visible_line(change.path, MAX_HEAD_CHARACTERS) for change in undone)
+            self._host.tell(say("changes.done", paths=list_of(paths)))
+            for change in left:
+                if change.status != UNDONE:
+                    self._tell_why(change)
         self._look()

@@ -80,7 +80,7 @@ def typed_command(text: str) -> tuple[str, str] | None:
 def meant(written: str, kind: Kind | None = None) -> str:
     """Return the command that ``written`` names, by its name or another; "" if there is none of that kind."""
     among = COMMANDS if kind is None else of_kind(kind)
-    return next((one.name for one in among if written in (one.name, *one.also)), "")
+    return next((command.name for command in among if written in (command.name, *command.also)), "")
 
 
 def completion(text: str, kind: Kind) -> Completion:
@@ -88,23 +88,23 @@ def completion(text: str, kind: Kind) -> Completion:
     if not text.startswith("/") or " " in text or "\n" in text:
         return Completion()
     begun = text[1:]
-    known = of_kind(kind)
-    found = [(one, fits) for one in known if (fits := match(begun, one.name)) is not None]
+    commands = of_kind(kind)
+    found = [(command, fits) for command in commands if (fits := match(begun, command.name)) is not None]
     if begun:
         found.sort(key=lambda pair: pair[1].rank)
-    meant = {one: fits.places for one, fits in found}
-    for one in known:
-        if begun and any(name.startswith(begun) for name in one.also):
-            meant.setdefault(one, ())
+    matches = {command: fits.places for command, fits in found}
+    for command in commands:
+        if begun and any(name.startswith(begun) for name in command.also):
+            matches.setdefault(command, ())
     choices = [
         Suggestion(
-            f"/{one.name}",
-            f"/{one.name}",
-            say(f"command.{one.name}"),
+            f"/{command.name}",
+            f"/{command.name}",
+            say(f"command.{command.name}"),
             marks=tuple(at + 1 for at in places),
-            is_all=not one.needs_words,
+            is_all=not command.needs_words,
         )
-        for one, places in meant.items()
+        for command, places in matches.items()
     ]
     return Completion(len(text), tuple(choices))
 

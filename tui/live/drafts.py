@@ -33,7 +33,7 @@ def past_texts() -> list[str]:
 
 def add_past_text(text: str) -> list[str]:
     """Add to what was sent, each text once; return what is kept now."""
-    past = capped([*(known for known in past_texts() if known != text), text])
+    past = capped([*(other for other in past_texts() if other != text), text])
     write_kept(data_path() / HISTORY, json.dumps(past, ensure_ascii=False))
     return past
 
@@ -96,20 +96,20 @@ def capped(past: Sequence[str]) -> list[str]:
     return kept[::-1]
 
 
-def read_kept(path: Path, most: int = MAX_FILE_BYTES) -> str:
-    """Return a file of at most ``most`` bytes; "" if that is impossible."""
+def read_kept(path: Path) -> str:
+    """Return the text of a file; "" if it is too large or cannot be read."""
     try:
-        if path.stat().st_size > most:
+        if path.stat().st_size > MAX_FILE_BYTES:
             return ""
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
 
-def read_json(path: Path, most: int = MAX_FILE_BYTES) -> object:
-    """Return what a file of JSON, of at most ``most`` bytes, holds; ``None`` if it cannot be read."""
+def read_json(path: Path) -> object:
+    """Return what a file of JSON holds; ``None`` if it cannot be read."""
     try:
-        return json.loads(read_kept(path, most))
+        return json.loads(read_kept(path))
     except (ValueError, RecursionError):
         return None
 

@@ -156,8 +156,8 @@ class FindBar(Horizontal):
         elif active is not None and wanted:
             number = int(wanted[:9])
             active.reader.go_to_message(number)
-            if number > (there := active.reader.message_count):
-                self.notify(say_count("go_to.beyond", there), markup=False)
+            if number > (last := active.reader.message_count):
+                self.notify(say_count("go_to.beyond", last), markup=False)
 
     # --- what is found ---------------------------------------------------------------------------------
 

@@ -116,8 +116,8 @@ def told_apart(turn: Turn) -> list[str]:
     if turn.shortened:
         found.append(say_count("turn.shortened", turn.shortened))
     found += [
-        say("turn.server_missing", server=inert_line(localised(one), MAX_SERVER_CHARACTERS))
-        for one in turn.server_news
+        say("turn.server_missing", server=inert_line(localised(server), MAX_SERVER_CHARACTERS))
+        for server in turn.server_news
     ]
     return found
 

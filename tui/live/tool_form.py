@@ -59,7 +59,7 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         super().__init__()
         self._asked = form
         self._texts = texts
-        self._fields = {f"value-{number}": one for number, one in enumerate(form.fields)}
+        self._fields = {f"value-{number}": field for number, field in enumerate(form.fields)}
         self._server = visible_line(form.server, MAX_SERVER_CHARACTERS)
         self._form = Form(*self._parts())
         self._form.can_focus = not form.fields
@@ -81,23 +81,24 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         yield Static(say("tool_form.goes", server=self._server), classes="rule", markup=False)
         if self._asked.asks_for_secret:
             yield Static(say("tool_form.secret"), classes="rule", markup=False)
-        for id_, one in self._fields.items():
-            yield from self._rows(id_, one)
+        for id_, field in self._fields.items():
+            yield from self._rows(id_, field)
 
-    def _rows(self, id_: str, one: FormField) -> Iterable[Field | Static]:
-        label = f"{visible_line(one.label, MAX_LABEL_CHARACTERS)}{' *' if one.required else ''}"
-        yield Field(id_, label, self._inner(id_, one))
-        about = (one.description, localised(bounds(one)), say("tool_form.needed") if one.required else "")
+    def _rows(self, id_: str, field: FormField) -> Iterable[Field | Static]:
+        label = f"{visible_line(field.label, MAX_LABEL_CHARACTERS)}{' *' if field.required else ''}"
+        yield Field(id_, label, self._inner(id_, field))
+        needed = say("tool_form.needed") if field.required else ""
+        about = (field.description, localised(bounds(field)), needed)
         text = " · ".join(visible_line(part, MAX_ABOUT_CHARACTERS) for part in about if part)
         yield Static(text, classes="about", markup=False)
 
-    def _inner(self, id_: str, one: FormField) -> Line | Choice | Picks:
-        text = self._texts.get(id_, default_text(one))
-        options = [(option.value, visible_line(option.title)) for option in one.options]
-        if one.type == "choices":
+    def _inner(self, id_: str, field: FormField) -> Line | Choice | Picks:
+        text = self._texts.get(id_, default_text(field))
+        options = [(option.value, visible_line(option.title)) for option in field.options]
+        if field.type == "choices":
             return Picks(options, text, id=id_)
-        if one.type in ("boolean", "choice"):
-            if one.type == "boolean":
+        if field.type in ("boolean", "choice"):
+            if field.type == "boolean":
                 options = [("true", say("tool_form.yes")), ("false", say("tool_form.no"))]
             offered = [("", say("tool_form.none")), *options]
             return Choice(offered, text, id=id_)
@@ -112,13 +113,13 @@ class ToolFormScreen(Dialog[FilledIn | None]):
     def action_send(self) -> None:
         values: dict[str, Any] = {}
         texts = self._form.values()
-        for id_, one in self._fields.items():
-            value = parse_typed(one, texts[id_])
+        for id_, field in self._fields.items():
+            value = parse_typed(field, texts[id_])
             if value is not None:
-                values[one.name] = value
+                values[field.name] = value
         if wrong := problems(self._asked, values):
-            told = {id_: localised(wrong.get(one.name, "")) for id_, one in self._fields.items()}
-            self._form.complain(told)
+            complaints = {id_: localised(wrong.get(field.name, "")) for id_, field in self._fields.items()}
+            self._form.complain(complaints)
         else:
             self.dismiss(FilledIn(AskAnswer("answer", values=values), texts))
 

@@ -187,8 +187,8 @@ class RoomPanes(Container):
             if agent is not None and place is not None:
                 pace = self._paces[agent_id]
                 what = texts.doing(agent, self._state, pace.rate, pace.seconds(now))
-                told = texts.header(agent, what, place.width, pace.tokens)
-                pane.header(agent.name, texts.model(agent), told, agent.color, agent.system_prompt)
+                state = texts.header(agent, what, place.width, pace.tokens)
+                pane.header(agent.name, texts.model(agent), state, agent.color, agent.system_prompt)
 
     def _summaries(self) -> Sequence[Summary]:
         """Return a line for each agent out of sight; those after the current one first if not all fit."""
@@ -200,7 +200,7 @@ class RoomPanes(Container):
             size = self._strip.size.height * self._strip.columns
             ids = ids[at + 1 :] + ids[:at] if len(ids) - 1 > size else ids[:at] + ids[at + 1 :]
         found, now = [], time.monotonic()
-        for agent in (self._state.agents[one] for one in ids if one in self._state.agents):
+        for agent in (self._state.agents[id_] for id_ in ids if id_ in self._state.agents):
             pace = self._paces[agent.id]
             rate = pace.rate if self._is_timeline else None  # there its words are in sight
             summary = texts.summary(agent, self._state, pace.seconds(now), rate)
@@ -353,7 +353,7 @@ class RoomPanes(Container):
             current.follow = True
             return
         for mark in left.sight.bookmarks():
-            for agent_id in sorted(others, key=lambda one: one != self._current):
+            for agent_id in sorted(others, key=lambda id_: id_ != self._current):
                 if others[agent_id].sight.number_of(mark.key):
                     self._current = agent_id
                     others[agent_id].sight.open_at(mark)

@@ -114,8 +114,8 @@ class RoomScreen(LiveScreen):
         self._panes.show_headers()
         state, shown = self.state, self._shown
         self._show_status()
-        known = facts_of(state, texts.usage_text(state, self._panes.tokens), Part(texts.models(state), 12))
-        self._lines.show_below(texts.hints(state, shown), known)
+        facts = facts_of(state, texts.usage_text(state, self._panes.tokens), Part(texts.models(state), 12))
+        self._lines.show_below(texts.hints(state, shown), facts)
         key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self.composer.show(state, key)
         return state.link.status == "waiting" or bool(state.members.speaking)

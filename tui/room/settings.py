@@ -49,7 +49,7 @@ def room_settings(room: OpenRoom, *, begins_at: str = "") -> SettingsScreen:
             raise Refused(say("settings.agents_changed"))
         await room.take(RoomChanged(await client.change(room.id, **changed)))
 
-    agents = AgentList((one for one in room.state.members.ordered if not one.is_gone), room.link)
+    agents = AgentList((agent for agent in room.state.members.ordered if not agent.is_gone), room.link)
     tools = ToolList(info.enabled_tools, room.link, say("settings.tools"))
     first = [part for name in FIRST for part in fields(name)]
     parts = [*first, *in_sections(fields, {"agents": (agents,), "tools": (tools,)})]
@@ -127,14 +127,14 @@ class AgentList(FormPart):
 
     def _edit(self, at: int) -> None:
         """Open the form of an agent, or of a new one after the last."""
-        known = self._agents[at] if at < len(self._agents) else AgentInfo("", "")
+        edited = self._agents[at] if at < len(self._agents) else AgentInfo("", "")
 
         def changed(agent: AgentInfo | None) -> None:
             if agent is not None:
                 self._agents[at : at + 1] = [agent]
                 self._list(at)
 
-        self.app.push_screen(AgentFormScreen(known, self._link), changed)
+        self.app.push_screen(AgentFormScreen(edited, self._link), changed)
 
     def action_remove(self) -> None:
         """Remove the agent under the cursor; a room keeps at least one."""
@@ -164,7 +164,7 @@ def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentInfo]:
 
 def _changed_fields(agent: AgentInfo, before: AgentInfo | None) -> dict[str, str]:
     """Return the fields to send: of a known agent only what was changed."""
-    known = before or AgentInfo("", "")
+    base = before or AgentInfo("", "")
     now = {name: str(getattr(agent, name)) for name in _SETTINGS}
-    changed = {name: value for name, value in now.items() if value != getattr(known, name)}
+    changed = {name: value for name, value in now.items() if value != getattr(base, name)}
     return {"id": agent.id, **changed} if before is not None else changed

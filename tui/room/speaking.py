@@ -55,10 +55,10 @@ class Speaking:
             composer.tell(say("composer.nobody", name=inert_line(word, 40)))
             return
         to, when = labels.get(name, ""), composer.when
-        known = self._sending
-        if known is None or (known.text, known.to, known.when) != (text, to, when):
-            known = Sending(text, content, to, when, uuid4().hex)
-        self._sending = known
+        sending = self._sending
+        if sending is None or (sending.text, sending.to, sending.when) != (text, to, when):
+            sending = Sending(text, content, to, when, uuid4().hex)
+        self._sending = sending
         if room.state.room.status == "completed":
             if reason := room.why_no_round:
                 composer.tell(reason)
@@ -66,7 +66,7 @@ class Speaking:
             self._is_asking = True
             room.host.open(QuestionScreen(say("composer.round")), self._add_a_round)
         else:
-            self._begin(known, add_a_round=False)
+            self._begin(sending, add_a_round=False)
 
     def _add_a_round(self, is_wanted: bool | None) -> None:
         self._is_asking = False
@@ -83,12 +83,12 @@ class Speaking:
             client = await room.client()
             if add_a_round:
                 await room.add_a_round(client)
-            said = await client.say(
+            answer = await client.say(
                 room.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
             )
             self._sending, self._doubted = None, ""
             composer.sent(sending.text)
-            room.state.take_queue(said.queue)
+            room.state.take_queue(answer.queue)
             if add_a_round:
                 await client.resume(room.id)
         except AgentTuiError as error:

@@ -63,10 +63,10 @@ def title(state: ConversationState) -> str:
         return ""
     name, task = state.room.name.strip(), state.room.task.strip()
     if name and task and not task.startswith(name.removesuffix("…")):
-        told = say("room.title", name=name, task=task)
+        text = say("room.title", name=name, task=task)
     else:
-        told = task or name or say("room.untitled")
-    return inert_line(told, MAX_TITLE_CHARACTERS)
+        text = task or name or say("room.untitled")
+    return inert_line(text, MAX_TITLE_CHARACTERS)
 
 
 def progress(state: ConversationState) -> list[str]:
@@ -74,10 +74,10 @@ def progress(state: ConversationState) -> list[str]:
     mode = state.room.execution_mode
     words = text_if_any(f"setting.execution_mode.{mode}") or mode
     others = len(state.members.others)
-    told = [say_count("room.others", others)] if others else []
+    hidden = [say_count("room.others", others)] if others else []
     if state.round:
-        return [say("room.round", round=state.round, most=state.room.max_rounds or "?"), words, *told]
-    return [words, *told] if state.loaded else []
+        return [say("room.round", round=state.round, most=state.room.max_rounds or "?"), words, *hidden]
+    return [words, *hidden] if state.loaded else []
 
 
 def status(
@@ -270,11 +270,11 @@ def models(state: ConversationState) -> str:
 
 
 def usage_text(state: ConversationState, spoken: int) -> live_texts.UsedText:
-    """Return what was used, see ``live_texts.used``; the demo costs nothing."""
-    known = live_texts.usage_text(state, spoken)
+    """Return what was used, see ``live_texts.usage_text``; the demo costs nothing."""
+    used = live_texts.usage_text(state, spoken)
     is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
-    is_free = not known.cost and (state.ledger.cost == 0 or is_demo)
-    return known._replace(cost=say("room.cost.none")) if is_free else known
+    is_free = not used.cost and (state.ledger.cost == 0 or is_demo)
+    return used._replace(cost=say("room.cost.none")) if is_free else used
 
 
 def model(agent: Agent) -> str:

@@ -92,7 +92,7 @@ class VoiceActs:
 
     def _open_devices(self) -> None:
         """Let the person choose a device; "" is the system's default."""
-        known: dict[str, tuple[Direction, str]] = {}
+        devices: dict[str, tuple[Direction, str]] = {}
 
         async def load() -> list[Candidate]:
             inputs, outputs = await self._run.source.devices()
@@ -100,12 +100,12 @@ class VoiceActs:
             for direction, names in found:
                 for name in ("", *names) if names else ():
                     label = f"{say(f'voice.devices.{direction}')} · {_device_name(name)}"
-                    known[label] = direction, name
-            return [Candidate(label, label) for label in known]
+                    devices[label] = direction, name
+            return [Candidate(label, label) for label in devices]
 
         def chosen(label: str | None) -> None:
             if label is not None:
-                self._host.run("device", self._take_device(*known[label]))
+                self._host.run("device", self._take_device(*devices[label]))
 
         self._host.open(ChooseScreen(say("voice.devices.title"), load, ""), chosen)
 

@@ -47,9 +47,9 @@ def voice(
     wav: Path | None,
     transcript: Path | None,
     no_aec: bool,
-    **said: Any,
+    **fields: Any,
 ) -> int:
-    """Talk on a screen or without one; ``said`` are fields of ``VoiceRequest``."""
+    """Talk on a screen or without one; ``fields`` are the others of ``VoiceRequest``."""
     script = _script(agent)
     request = VoiceRequest(
         room=_room(room),
@@ -60,7 +60,7 @@ def voice(
         url=connection.url or "",
         token=_token(connection),
         wav=wav,
-        **said,
+        **fields,
     )
     if text or wav is not None:
         for option, device in (("--input", request.input_name), ("--output-device", request.output_name)):

@@ -87,7 +87,7 @@ class VoiceOpening:
         from agent_tui.audio.devices import list_devices
 
         listed = await list_devices()
-        return [one.key for one in listed.of("input")], [one.key for one in listed.of("output")]
+        return [device.key for device in listed.of("input")], [device.key for device in listed.of("output")]
 
     def remember(self, direction: Direction, name: str) -> None:
         change_table(config_path(), "voice", {direction: name or None})

@@ -119,15 +119,15 @@ class VoiceRun:
             self.session.sound.drop()
         status = self.session.sound.status
         self.had_input = self.had_input or bool(status.input_name)
-        told = SoundChanged(
+        change = SoundChanged(
             "" if status.input_name else status.input_problem,
             "" if status.output_name else status.output_problem,
             self.is_text_only,
             status.input_name,
             status.output_name,
         )
-        if told != self.state.sound:
-            self.take(told)
+        if change != self.state.sound:
+            self.take(change)
 
     # --- what a person does ----------------------------------------------------------------------------
 

@@ -42,9 +42,7 @@ from tui.voice.session import VoiceSession
 
 BEGIN_SECONDS: Final = 0.8  # how long the agent listens before the file begins: it may greet first
 QUIET_SECONDS: Final = 1.2  # how long nothing happens after an answer that is complete
-UNANSWERED_SECONDS: Final = (
-    3.0  # the agent has taken in what was said and only listens: it has nothing to say
-)
+UNANSWERED_SECONDS: Final = 3.0  # after this long an agent that heard and only listens has nothing to say
 HEARD_SECONDS: Final = 20.0  # how long after the end of a file something of it must be understood
 ANSWER_SECONDS: Final = 120.0  # an answer with nothing new for this long is given up
 LOOK_SECONDS: Final = 0.05
@@ -91,14 +89,14 @@ async def follow_log(client: ChatClient, session: VoiceSession) -> None:
     """Refuse what tools of the session's conversation ask: without a screen nobody can allow it, or fill in a
     form. Notes of its answers are written, each kind once.
     """
-    noted: set[str] = set()
+    reported: set[str] = set()
     if not (conversation_id := session.asks_in):
         return
     try:
         async with aclosing(client.follow(conversation_id)) as events:
             async for event in events:
-                if isinstance(event, TurnNoted) and event.note not in noted:
-                    noted.add(event.note)
+                if isinstance(event, TurnNoted) and event.note not in reported:
+                    reported.add(event.note)
                     if line := note_line(event):
                         output.notice(line)
                 if isinstance(event, ToolStatusChanged) and (ask := event.ask) is not None:
@@ -291,9 +289,9 @@ class TalkOutput:
         agent = self._state.agent
         keeps_items = agent is None or agent.has_session  # then the item is the final version
         is_final = bool(line.item_id) or is_over or (not keeps_items and line.status != "open")
-        told = self._growing.get(line.id, "")
-        has_grown = line.kind == "person" or len(text) >= len(told) * GROWN_SHARE + GROWN_CHARACTERS
-        if not is_final and (told == text or not has_grown):
+        written = self._growing.get(line.id, "")
+        has_grown = line.kind == "person" or len(text) >= len(written) * GROWN_SHARE + GROWN_CHARACTERS
+        if not is_final and (written == text or not has_grown):
             return
         self._growing[line.id] = text
         if is_final:
