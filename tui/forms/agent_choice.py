@@ -47,10 +47,10 @@ class AgentChoice(FormPart):
     def on_mount(self) -> None:
         self._list()
 
-    def offer(self, known: list[Template]) -> None:
+    def offer(self, templates: list[Template]) -> None:
         """Offer these agents. Those who speak if nobody is chosen are marked, and come first."""
-        first = [template for template in known if template.id in AGENTS]
-        self._templates = [*first, *(template for template in known if template not in first)]
+        first = [template for template in templates if template.id in AGENTS]
+        self._templates = [*first, *(template for template in templates if template not in first)]
         self._chosen = {template.id for template in first}
         self._chosen_at_first = set(self._chosen)
         self._list()
@@ -62,9 +62,9 @@ class AgentChoice(FormPart):
 
     def chosen(self, provider: str, model: str) -> list[dict[str, str]]:
         """Return the chosen agents as the server takes them; those without a model get this one."""
-        templates = [one for one in self._templates if one.id in self._chosen]
-        made = [agent_of(one, self.language, provider, model) for one in templates]
-        return made + [fields_of(one, provider, model) for one in self._own]
+        chosen = [template for template in self._templates if template.id in self._chosen]
+        agents = [agent_of(template, self.language, provider, model) for template in chosen]
+        return agents + [fields_of(agent, provider, model) for agent in self._own]
 
     @property
     def is_nobody(self) -> bool:
@@ -86,7 +86,7 @@ class AgentChoice(FormPart):
         for template in self._templates:
             name, _, summary = template.in_language(self.language)
             rows.append(_row(name, summary, template.id in self._chosen))
-        self._checklist.show([*rows, *(_row(one.name, one.system_prompt, True) for one in self._own)])
+        self._checklist.show([*rows, *(_row(agent.name, agent.system_prompt, True) for agent in self._own)])
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Mark an agent, or remove its mark; an agent that was written here is removed."""

@@ -68,8 +68,8 @@ def keep(path: Path, wanted: WantedProvider, model: str, kept: ProviderConfig | 
         store_key(wanted.name, wanted.key)
     name = f"providers.{wanted.name}"
     if kept is None:
-        said = {key: value for key, value in fields.items() if value is not None}
-        add_table(path, name, said, is_private=is_private)
+        values = {key: value for key, value in fields.items() if value is not None}
+        add_table(path, name, values, is_private=is_private)
     else:
         change_table(path, name, fields, is_private=is_private)
 

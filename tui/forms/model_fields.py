@@ -78,7 +78,7 @@ class ModelFields(VerticalGroup):
                 self._line.action_end()
 
         value = self._choice.value
-        named = (one.name or one.id for one in self._providers if one.id == value)
+        named = (provider.name or provider.id for provider in self._providers if provider.id == value)
         title = say("agent_form.models", provider=next(named, self._choice.label))
         self.app.push_screen(ChooseScreen(title, self._models, self._line.value, may_type=True), chosen)
 
@@ -86,8 +86,9 @@ class ModelFields(VerticalGroup):
         """Ask the chosen provider for its models."""
         provider_id = self._choice.value
         client = await self._link.client()
-        known = self._providers or await client.backend.providers()
-        provider = next((one for one in known if one.id == provider_id), known[0] if known else None)
+        providers = self._providers or await client.backend.providers()
+        by_id = {provider.id: provider for provider in providers}
+        provider = by_id.get(provider_id, next(iter(providers), None))
         offered = await client.backend.models(provider_id or (provider.id if provider is not None else ""))
         own = provider.model if provider is not None else ""
         default = say("agent_form.model.default.name", name=own) if own else say("agent_form.model.default")

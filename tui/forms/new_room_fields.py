@@ -89,15 +89,16 @@ def quick_room(task: str) -> dict[str, Any]:
     """Return what ``RoomsClient.create`` needs for a task: three agents in its language, side by side, with
     the default provider, and a synthesis at the end. Reads files, so call it in a thread.
     """
-    agents = [agent_of(one, language_of(task)) for one in _default_agents(templates())]
+    agents = [agent_of(template, language_of(task)) for template in _default_agents(templates())]
     as_in_form = {name: first_value(SETTINGS[name]) for name in ("execution_mode", "synthesis")}
     return {"task": task, **as_in_form, "agents": agents}
 
 
-def quick_names(known: Sequence[Template], language: str) -> list[str]:
-    return [inert_line(one.in_language(language)[0], AGENT_NAME) for one in _default_agents(known)]
+def quick_names(offered: Sequence[Template], language: str) -> list[str]:
+    names = (template.in_language(language)[0] for template in _default_agents(offered))
+    return [inert_line(name, AGENT_NAME) for name in names]
 
 
-def _default_agents(known: Sequence[Template]) -> list[Template]:
-    by_id = {template.id: template for template in known}
+def _default_agents(offered: Sequence[Template]) -> list[Template]:
+    by_id = {template.id: template for template in offered}
     return [by_id[name] for name in AGENTS if name in by_id]

@@ -47,7 +47,7 @@ class ProviderFields(VerticalGroup):
             name = self._free_name(preset.id)
             filled |= {"address": found.address, "variable": found.variable, "name": name}
         self._which = Choice([], "", id="which")
-        kinds = {one.id: one.label for one in PRESETS.values()} | {OPENAI.id: say("setup.kind.openai")}
+        kinds = {kind.id: kind.label for kind in PRESETS.values()} | {OPENAI.id: say("setup.kind.openai")}
         self._kind = Choice(list(kinds.items()), preset.id, id="kind")
         self._lines = {name: Line(text, id=name) for name, text in filled.items()}
         self._lines["key"].password = True
@@ -133,7 +133,7 @@ class ProviderFields(VerticalGroup):
 
     def _free_name(self, name: str) -> str:
         tries = (name, *(f"{name}-{number}" for number in range(2, 1000)))
-        return next(one for one in tries if one not in self._configured and one != DEMO_PROVIDER)
+        return next(name for name in tries if name not in (*self._configured, DEMO_PROVIDER))
 
     def forget_removed(self) -> None:
         """Show an empty form after the shown provider was removed."""

@@ -211,18 +211,18 @@ class SetupScreen(Dialog[str]):
     # --- saving ----------------------------------------------------------------------------------------
 
     @work(group="keep", exclusive=True)
-    async def _keep(self, model: str, said: str) -> None:
+    async def _keep(self, model: str, word: str) -> None:
         wanted, kept = self._fields.wanted(), self._fields.kept
         try:
             await asyncio.to_thread(keep, self._config, wanted, model, kept)
         except ConfigError as error:
             self._tell(localised(error), is_wrong=True)
             return
-        told = [say(f"setup.{said}", name=wanted.name, path=self._path())]
+        notes = [say(f"setup.{word}", name=wanted.name, path=self._path())]
         if not (model or (kept is not None and kept.model)):
             press = pressed_for(self, "app.setup") or "agent-tui models setup"
-            told.append(say("setup.saved.no_model", press=press))
-        self.app.notify(PARTED.join(told), markup=False)
+            notes.append(say("setup.saved.no_model", press=press))
+        self.app.notify(PARTED.join(notes), markup=False)
         self.dismiss(wanted.name)
 
     def action_remove(self) -> None:

@@ -53,8 +53,8 @@ class ToolList(FormPart):
     @property
     def names(self) -> list[str]:
         """All listed names, in their order: the server's, and marked ones that are gone."""
-        known = [tool.name for tool in self._tools]
-        return [*known, *sorted(self._marked.difference(known))]
+        listed = [tool.name for tool in self._tools]
+        return [*listed, *sorted(self._marked.difference(listed))]
 
     @property
     def enabled(self) -> tuple[str, ...] | None:
@@ -108,10 +108,10 @@ class ToolList(FormPart):
     # --- rows ------------------------------------------------------------------------------------------
 
     def _show_all(self) -> None:
-        known = {tool.name: self._about(tool) for tool in self._tools}
+        about = {tool.name: self._about(tool) for tool in self._tools}
         unknown = f" · {say('chat_form.tools.unknown')}"
         first = [_row(say("chat_form.tools.default"), "", self._is_default)] if self._may_be_default else []
-        rows = [_row(name, known.get(name, unknown), name in self._marked) for name in self.names]
+        rows = [_row(name, about.get(name, unknown), name in self._marked) for name in self.names]
         self._listed.show([*first, *rows], map(_server_row, self._broken))
 
     def _about(self, tool: ToolInfo) -> str:
@@ -126,5 +126,5 @@ def _row(name: str, about: str, is_marked: bool) -> Content:
 
 
 def _server_row(server: ToolServer) -> Content:
-    told = inert_line(told_server(server.name, server.problem), MAX_DESCRIPTION_CHARACTERS)
-    return Content.assemble(f"{FAILED} ", (told, MUTED))
+    problem = inert_line(told_server(server.name, server.problem), MAX_DESCRIPTION_CHARACTERS)
+    return Content.assemble(f"{FAILED} ", (problem, MUTED))

@@ -22,8 +22,8 @@ FLAGS: Final[Mapping[str, bool | None]] = {"own": None, "off": False, "on": True
 
 def settings_in(record: type) -> dict[str, Setting]:
     """Return the settings of ``record`` that have a field in a form; tools have a list of their own."""
-    known = settings_of(record).items()
-    return {name: setting for name, setting in known if setting.in_form and setting.type is not tuple}
+    settings = settings_of(record).items()
+    return {name: setting for name, setting in settings if setting.in_form and setting.type is not tuple}
 
 
 def setting_field(setting: Setting, value: Any, *, name: str = "", words: str = "setting") -> Field:
@@ -54,8 +54,8 @@ def setting_field(setting: Setting, value: Any, *, name: str = "", words: str = 
 
 def _flags(setting: Setting) -> tuple[str, ...]:
     """Return the options of a setting that is on or off; nothing for any other."""
-    known = FLAGS if setting.nullable else [name for name, flag in FLAGS.items() if flag is not None]
-    return tuple(known) if setting.type is bool else ()
+    flags = FLAGS if setting.nullable else [name for name, flag in FLAGS.items() if flag is not None]
+    return tuple(flags) if setting.type is bool else ()
 
 
 def text_in_field(setting: Setting, value: Any) -> str:

@@ -59,8 +59,8 @@ class Recent:
         """Take the rooms, or the chats, from a server."""
         gone = set(seen.removed)
         if seen.is_all:
-            known = {item.id for item in seen.items}
-            gone |= {one.id for one in self._known.values() if isinstance(one, kind)} - known
+            ids = {item.id for item in seen.items}
+            gone |= {item.id for item in self._known.values() if isinstance(item, kind)} - ids
         for item_id in gone:
             self._known.pop(item_id, None)
             self.listing.remove(item_id)

@@ -90,7 +90,7 @@ class HomeScreen(Screen[None]):
 
     CSS_PATH = ["../lists/list.tcss", "home.tcss"]  # noqa: RUF012 - as Textual wants it
     AUTO_FOCUS = ""  # a letter alone is a key; a letter that begins a text goes into the line
-    focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``RoomScreen``
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``LiveScreen``
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the selected room or chat", id="home.open"),
         Binding("n", "write('room')", "Start a room with a task", id="home.room"),

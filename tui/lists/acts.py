@@ -77,9 +77,9 @@ class ListActs(Generic[C, T]):
         gone = set(seen.removed)
         if seen.is_all:  # a list without archived items says nothing about those
             self.is_known = True
-            known = {item.id for item in seen.items}
+            ids = {item.id for item in seen.items}
             asked = (item for item in self.listing.items if seen.has_archived or not item.archived)
-            gone |= {item.id for item in asked} - known
+            gone |= {item.id for item in asked} - ids
         for item_id in gone:
             self.marks.pop(item_id, None)
             self.listing.remove(item_id)

@@ -83,7 +83,7 @@ def copied_fields(room: RoomInfo) -> dict[str, Any]:
         {name: value for name in settings_of(AgentInfo) if (value := getattr(agent, name))}
         for agent in sorted(room.agents, key=lambda agent: agent.turn_order)
     ]
-    settings = (one.name for one in settings_of(RoomInfo).values() if one.in_new and not one.empty)
+    settings = (field.name for field in settings_of(RoomInfo).values() if field.in_new and not field.empty)
     fields = {name: value for name in settings if (value := getattr(room, name))}
     return {**fields, "agents": agents} if agents else fields
 

@@ -92,12 +92,12 @@ def pause_text(room: RoomInfo) -> str:
     if reason == "error":
         return say("list.paused.error", failure=_failure(room))
     cut = [agent for agent in room.agents if agent.status == "cut"]
-    known = reason if reason in ("crash", "handover", "unwatched") else "pause"
+    cause = reason if reason in ("crash", "handover", "unwatched") else "pause"
     if len(cut) == 1:
-        return f"{_agent_name(cut[0])} {say(f'cut.{known}')}"
-    if known == "pause":
-        return say("room.paused.you" if reason == known else "room.paused")
-    return say(f"room.paused.{known}")
+        return f"{_agent_name(cut[0])} {say(f'cut.{cause}')}"
+    if cause == "pause":
+        return say("room.paused.you" if reason == cause else "room.paused")
+    return say(f"room.paused.{cause}")
 
 
 def _failure(room: RoomInfo) -> str:
@@ -148,8 +148,8 @@ def preview(room: RoomInfo) -> Iterable[tuple[str, str]]:
         yield "task", task
     yield "agents", "\n".join(_agent_text(agent) for agent in room.agents[:MAX_AGENTS])
     standing = state(room, STATE_CELLS) if room.status != "completed" else []
-    told = (round_text(room, STATE_CELLS), "".join(piece.text for piece in standing))
-    yield "state", " · ".join(filter(None, told))
+    parts = (round_text(room, STATE_CELLS), "".join(piece.text for piece in standing))
+    yield "state", " · ".join(filter(None, parts))
     speaker = inert_line(room.last_speaker, MAX_AGENT_CHARACTERS)
     yield "words", ": ".join(filter(None, (speaker, last_words(room.last_words))))
 

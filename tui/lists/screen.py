@@ -58,7 +58,7 @@ class ListScreen(Screen[None], Generic[T]):
     CSS_PATH = "list.tcss"
     AUTO_FOCUS = "RowList"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE_CELLS, "-wide")]  # noqa: RUF012 - as Textual wants it
-    focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``RoomScreen``
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``LiveScreen``
     KIND: ClassVar[str]
     RENAMES: ClassVar[str]  # the field that holds the name
     HINTS: ClassVar[tuple[tuple[str, str, int], ...]]  # as for ``hints_of``
@@ -326,13 +326,13 @@ def server_state(link: LinkChanged) -> str:
 
 def _counts(screen: ListScreen[Any]) -> list[Part]:
     """Return how many items there are and how many are running, or how many match the filter."""
-    known = screen.listing.known
+    items = screen.listing.known
     if not screen.acts.is_known:
         return []
     if screen.listing.needle:
-        return [Part(say("list.found", found=count(len(screen.listing)), all=count(len(known))))]
-    running = sum(item.status == "running" for item in known)
-    counts = Part(say("list.count", running=count(running), all=count(len(known))))
+        return [Part(say("list.found", found=count(len(screen.listing)), all=count(len(items))))]
+    running = sum(item.status == "running" for item in items)
+    counts = Part(say("list.count", running=count(running), all=count(len(items))))
     return [counts, *hints_of(screen, [("list.filter", "list.hint.filter", 2)])]
 
 
@@ -344,8 +344,8 @@ def _hints(screen: ListScreen[Any]) -> list[Part]:
 
 def _about(kind: ListKind[T], item: T) -> Content:
     """Return the preview of an item: its name, and paragraphs with a label above each."""
-    told = [(say(f"list.preview.{label}"), text) for label, text in kind.preview(item)]
-    parts = [Content.assemble((label, MUTED), "\n", text) for label, text in told if text]
+    labelled = [(say(f"list.preview.{label}"), text) for label, text in kind.preview(item)]
+    parts = [Content.assemble((label, MUTED), "\n", text) for label, text in labelled if text]
     name = Content.styled(kind.name_of(item), "bold")
     return Content("\n\n").join([name, *parts])
 
