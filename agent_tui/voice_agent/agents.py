@@ -24,10 +24,11 @@ from livekit.agents import (
     tts,
 )
 
+from agent_tui.voice_agent import sentences
 from agent_tui.voice_agent.conversation_llm import MAY_ACT
 from agent_tui.voice_agent.talk import VoiceTalk
 from agent_tui.voice_agent.wishes import agrees
-from agent_tui.voice_instructions import INSTRUCTIONS
+from agent_tui.voice_instructions import INSTRUCTIONS, Language
 
 
 class GuideAgent(Agent):
@@ -74,26 +75,29 @@ class GuideAgent(Agent):
     @function_tool
     async def start_recording(self, context: RunContext[VoiceTalk]) -> str:
         """Record this conversation as a sound file, after the person has agreed."""
+        language = self.talk.language
         if not self.talk.is_owners():
-            return "Only the owner of this program can have it recorded."
+            return sentences.OWNER_RECORDS[language]
         if self.talk.recorder:
-            return "I am recording already."
-        if not await Consent(chat_ctx=self.chat_ctx):
-            return "Then I record nothing."
+            return sentences.RECORDS_ALREADY[language]
+        if not await Consent(self.chat_ctx, language):
+            return sentences.RECORDS_NOTHING[language]
         path = await self.talk.start_recording(self.session)
-        return "I am recording now." if path else "There is no sound here to record."
+        return (sentences.RECORDS_NOW if path else sentences.NO_SOUND)[language]
 
     @function_tool
     async def stop_recording(self, context: RunContext[VoiceTalk]) -> str:
         """Stop the recording."""
         path = await self.talk.stop_recording()
-        return f"I have stopped. The file is {path.name}." if path else "Nothing is being recorded."
+        if path is None:
+            return sentences.NOT_RECORDING[self.talk.language]
+        return sentences.RECORDED[self.talk.language].format(name=path.name)
 
     @function_tool
     async def other_voice(self, context: RunContext[VoiceTalk]) -> Agent | str:
         """Hand over to the other voice."""
         if self.talk.other_voice is None:
-            return "There is only one voice on this machine."
+            return sentences.ONE_VOICE[self.talk.language]
         return OtherVoice(self.talk, self.chat_ctx, self.talk.other_voice)
 
 
@@ -106,7 +110,7 @@ class OtherVoice(GuideAgent):
     """The same with the second voice; asked again, it hands back."""
 
     async def on_enter(self) -> None:
-        self.session.say("Here I am. This is my other voice.")
+        self.session.say(sentences.OTHER_VOICE[self.talk.language])
 
     @function_tool
     async def other_voice(self, context: RunContext[VoiceTalk]) -> Agent | str:  # type: ignore[override]
@@ -117,11 +121,12 @@ class OtherVoice(GuideAgent):
 class Consent(AgentTask[bool]):
     """Asks until there is a yes or a no."""
 
-    def __init__(self, chat_ctx: llm.ChatContext) -> None:
+    def __init__(self, chat_ctx: llm.ChatContext, language: Language) -> None:
         super().__init__(instructions="Ask whether the person agrees to being recorded.", chat_ctx=chat_ctx)
+        self._language = language
 
     async def on_enter(self) -> None:
-        self.session.say("Do you agree that I record your voice and mine? Please say yes or no.")
+        self.session.say(sentences.MAY_I_RECORD[self._language])
 
     async def llm_node(
         self, chat_ctx: llm.ChatContext, tools: list[llm.Tool], model_settings: ModelSettings
@@ -131,6 +136,6 @@ class Consent(AgentTask[bool]):
         said = next((message.text_content for message in reversed(messages) if message.role == "user"), "")
         agreed = agrees(said or "")
         if agreed is None:
-            yield "Please say yes or no."
+            yield sentences.YES_OR_NO[self._language]
         else:
             self.complete(agreed)

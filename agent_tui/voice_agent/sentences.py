@@ -1,7 +1,4 @@
-"""What our agent itself says in the course of a session, by language.
-
-A recording or another voice is only asked for in English, and answered in English.
-"""
+"""What our agent itself says in the course of a session, by language."""
 
 from __future__ import annotations
 
@@ -55,6 +52,62 @@ FILE_NO_TEXT: Final[dict[Language, str]] = {
     "en": "I can only read text files.",
     "ru": "Я могу читать только текстовые файлы.",
     "zh": "我只能读文本文件。",
+}
+# About the recording, and the other voice.
+MAY_I_RECORD: Final[dict[Language, str]] = {
+    "en": "Do you agree that I record your voice and mine? Please say yes or no.",
+    "ru": "Вы согласны, чтобы я записывал ваш голос и свой? Скажите, пожалуйста, да или нет.",
+    "zh": "您同意我录下您和我的声音吗？请说“是”或“不”。",
+}
+YES_OR_NO: Final[dict[Language, str]] = {
+    "en": "Please say yes or no.",
+    "ru": "Скажите, пожалуйста, да или нет.",
+    "zh": "请说“是”或“不”。",
+}
+OWNER_RECORDS: Final[dict[Language, str]] = {
+    "en": "Only the owner of this program can have it recorded.",
+    "ru": "Запись может включить только владелец этой программы.",
+    "zh": "只有此程序的所有者才能要求录音。",
+}
+RECORDS_ALREADY: Final[dict[Language, str]] = {
+    "en": "I am recording already.",
+    "ru": "Запись уже идёт.",
+    "zh": "已经在录音了。",
+}
+RECORDS_NOTHING: Final[dict[Language, str]] = {
+    "en": "Then I record nothing.",
+    "ru": "Тогда я ничего не записываю.",
+    "zh": "那我就不录音。",
+}
+RECORDS_NOW: Final[dict[Language, str]] = {
+    "en": "I am recording now.",
+    "ru": "Запись включена.",
+    "zh": "录音开始了。",
+}
+NO_SOUND: Final[dict[Language, str]] = {
+    "en": "There is no sound here to record.",
+    "ru": "Здесь нет звука, записывать нечего.",
+    "zh": "这里没有声音可录。",
+}
+RECORDED: Final[dict[Language, str]] = {
+    "en": "I have stopped. The file is {name}.",
+    "ru": "Запись остановлена. Файл: {name}.",
+    "zh": "录音已停止。文件是 {name}。",
+}
+NOT_RECORDING: Final[dict[Language, str]] = {
+    "en": "Nothing is being recorded.",
+    "ru": "Запись не идёт.",
+    "zh": "现在没有在录音。",
+}
+ONE_VOICE: Final[dict[Language, str]] = {
+    "en": "There is only one voice on this machine.",
+    "ru": "На этом компьютере только один голос.",
+    "zh": "这台电脑上只有一种声音。",
+}
+OTHER_VOICE: Final[dict[Language, str]] = {
+    "en": "Here I am. This is my other voice.",
+    "ru": "Вот и я. Это мой другой голос.",
+    "zh": "我来了。这是我的另一个声音。",
 }
 
 # Our words between a model's.

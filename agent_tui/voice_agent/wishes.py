@@ -26,12 +26,22 @@ _OTHER_VOICE = (
     r"|(?:change|switch) (?:your |the )?voices?|speak in (?:another|a different) voice"
     r"|(?:let me )?(?:talk|speak) (?:to|with) (?:somebody|someone) else)"
 )
+_OF_SPEECH_RU = "(?: (?:этот|наш|эту|нашу))?(?: (?:разговор|беседу|звонок))?"
+_OF_SPEECH_ZH = "(?:这(?:次|段|个)|我们的)*(?:对话|谈话|通话)"
+_BEFORE = f"(?:{_PLEASE}|(?:пожалуйста )?|(?:请|帮我|现在)*)"
+_AFTER = "(?: (?:please|now|for me|from now on|пожалуйста|сейчас)|吧)*"
 _WISHES: tuple[tuple[re.Pattern[str], Wish], ...] = tuple(
-    (re.compile(_PLEASE + pattern + r"(?: (?:please|now|for me|from now on))*"), Wish(tool))
-    for pattern, tool in (
-        (rf"(?:start (?:recording|a recording of)|record|begin recording){_THIS}", "start_recording"),
-        (rf"(?:stop|end|finish)(?: the)? recording{_THIS}", "stop_recording"),
-        (_OTHER_VOICE, "other_voice"),
+    (re.compile(f"{_BEFORE}(?:{pattern}){_AFTER}"), Wish(tool))
+    for tool, pattern in (
+        ("start_recording", rf"(?:start (?:recording|a recording of)|record|begin recording){_THIS}"),
+        ("start_recording", f"(?:записывай|запиши)(?:те)?{_OF_SPEECH_RU}|(?:начни|включи)(?:те)? запись"),
+        ("start_recording", f"(?:开始)?录音|(?:录下|录制){_OF_SPEECH_ZH}|把?{_OF_SPEECH_ZH}录(?:下来|音)"),
+        ("stop_recording", rf"(?:stop|end|finish)(?: the)? recording{_THIS}"),
+        ("stop_recording", "(?:останови|выключи|прекрати|закончи)(?:те)? запись"),
+        ("stop_recording", "(?:停止|结束|关掉)录音|(?:别|不要)再?录音?了"),
+        ("other_voice", _OTHER_VOICE),
+        ("other_voice", "(?:говори(?:те)? другим голосом|(?:смени|поменяй)(?:те)? голос)"),
+        ("other_voice", "换(?:一?个|一种)?声音|用(?:另一个|另一种|别的)声音(?:说话)?"),
     )
 )
 
@@ -73,9 +83,14 @@ _YES = re.compile(
     r"(?:yes|yeah|yep|yup|sure|of course|ok|okay|fine|alright|all right|i do|i agree|agreed|go ahead|"
     r"please do|"
     r"that's fine|that is fine|no problem|certainly|absolutely|i don't mind|you may|i consent)\b"
+    r"|(?:да|конечно|хорошо|ладно|я|соглас(?:ен|на|ны)|можно|разрешаю|записывай(?:те)?|пожалуйста|yes| )+\Z"
+    r"|(?:yes|我?同意|是的?|好[的啊吧]?|可以|行|当然|您?你?录吧| )+\Z"
 )
-_NO = re.compile(r"\b(?:no|nope|not|don't|do not|never|rather not|stop|cancel)\b")
-_FINE = re.compile(r"(?:\bi )?\b(?:no problem|don't mind|do not mind|why not)\b")
+_NO = re.compile(r"\b(?:no|nope|not|don't|do not|never|rather not|stop|cancel|нет|не|стоп)\b|[不别否停]|拒绝")
+_FINE = re.compile(
+    r"(?:\bi )?\b(?:no problem|don't mind|do not mind|why not|(?:я )?не (?:против|возражаю))\b"
+    r"|没问题|我?不介意"
+)
 
 
 def agrees(text: str) -> bool | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import get_args
 
 import pytest
 
 from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.model.errors import ConfigError
+from agent_tui.voice_agent import sentences
 from agent_tui.voice_agent.assignment import read_assignment, tell
 from agent_tui.voice_agent.languages import LanguageNotice, language_of, mismatch
 from agent_tui.voice_agent.people import Owners, TurnOfWords
@@ -35,6 +37,16 @@ from agent_tui.voice_instructions import Language
         ("Use another voice.", "other_voice"),
         ("Can you change your voice please", "other_voice"),
         ("Let me talk to someone else.", "other_voice"),
+        ("Пожалуйста, запишите этот разговор.", "start_recording"),
+        ("Включи запись", "start_recording"),
+        ("Остановите запись, пожалуйста.", "stop_recording"),
+        ("Смени голос.", "other_voice"),
+        ("请开始录音。", "start_recording"),
+        ("把这次对话录下来吧", "start_recording"),
+        ("停止录音。", "stop_recording"),
+        ("请换个声音。", "other_voice"),
+        ("Какая запись была первой?", ""),
+        ("录音是什么意思？", ""),
         ("What rooms are running?", ""),
         ("What does the record say about recording?", ""),
         ("Stop the first room.", ""),
@@ -94,6 +106,16 @@ def test_who_tells_the_agent_to_be_silent_is_told_from_who_asks(
         ("Yes, no, wait.", False),
         ("I'd rather not.", False),
         ("Please don't.", False),
+        ("Да, конечно.", True),
+        ("Я не против.", True),
+        ("Нет.", False),
+        ("Лучше не надо.", False),
+        ("Хорошо бы без записи.", None),
+        ("是的。", True),
+        ("好的，没问题。", True),
+        ("不行。", False),
+        ("别录。", False),
+        ("好像有点贵", None),
         ("What do you mean?", None),
         ("Maybe.", None),
         ("", None),
@@ -101,6 +123,14 @@ def test_who_tells_the_agent_to_be_silent_is_told_from_who_asks(
 )
 def test_consent_is_a_yes_and_never_guessed(said: str, agreed: bool | None) -> None:
     assert agrees(said) is agreed
+
+
+def test_what_our_agent_says_of_itself_is_in_the_language_that_is_spoken() -> None:
+    said = [value for value in vars(sentences).values() if isinstance(value, dict) and "zh" in value]
+    assert len(said) > 15
+    for words in said:
+        for language in ("ru", "zh"):
+            assert not re.search("[A-Za-z]", words[language].replace("{name}", "")), words[language]
 
 
 def test_owners_are_known_by_their_identity_or_where_none_is_named_by_their_token() -> None:
