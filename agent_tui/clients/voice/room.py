@@ -66,7 +66,8 @@ class RoomClient:
 
     The caller owns ``tokens`` and ``sound``: it opens and closes them. ``log_path`` is the file for the log
     of ``livekit.rtc``. ``absent_seconds`` is how long to wait for an agent before its absence is explained,
-    ``rejoin_delays`` are the pauses before each try to join again.
+    ``back_seconds`` how long it may take to come back after a reconnect, ``rejoin_delays`` are the pauses
+    before each try to join again.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class RoomClient:
         log_path: Path | None = None,
         join_seconds: float = JOIN_SECONDS,
         absent_seconds: float = ABSENT_SECONDS,
+        back_seconds: float = BACK_SECONDS,
         rejoin_delays: Sequence[float] = REJOIN_DELAYS,
     ) -> None:
         self._tokens = tokens
@@ -84,6 +86,7 @@ class RoomClient:
         self._log_path = log_path
         self._join_seconds = join_seconds
         self._absent_seconds = absent_seconds
+        self._back_seconds = back_seconds
         self._rejoin_delays = rejoin_delays
         self._is_muted = False
         self._begin()
@@ -284,7 +287,7 @@ class RoomClient:
         yield from self._people_now()
 
     async def _wait_until_back(self, link: RtcLink, identity: str) -> None:
-        await asyncio.sleep(BACK_SECONDS)
+        await asyncio.sleep(self._back_seconds)
         if not link.is_left and identity not in link.room.remote_participants:
             self._running.put(partial(self._agent.went, link, identity))
 

@@ -36,7 +36,7 @@ from agent_tui.model.voice import (
 )
 from agent_tui.network import has_interface
 from tests.clients.voice import rooms
-from tests.clients.voice.following import Followed, eventually, following
+from tests.clients.voice.following import PATIENCE_SECONDS, Followed, eventually, following
 from tests.fakes.sound import FedSound
 from tests.fakes.tones import STORY
 
@@ -368,7 +368,9 @@ async def test_a_server_that_is_killed_and_comes_back_finds_everybody_again(
     livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
 ) -> None:
     await agent.join(livekit)
-    async with following(session_of(livekit, sound, tmp_path)) as session:
+    # On a slow machine the agent may try for longer than a person is left without news.
+    client = session_of(livekit, sound, tmp_path, back_seconds=PATIENCE_SECONDS)
+    async with following(client) as session:
         await listening(session)
         await livekit.kill()
         await session.link("reconnecting")
