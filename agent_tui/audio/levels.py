@@ -12,6 +12,7 @@ import numpy as np
 from agent_tui.audio.sound import BLOCK_SECONDS, SILENT_DBFS, Level
 
 FULL_SCALE: Final = 32_768.0
+QUIETEST: Final = FULL_SCALE * 10 ** (SILENT_DBFS / 20)  # the amplitude of ``SILENT_DBFS``
 RAIL: Final = 32_767  # a sample at this value was probably larger
 CLIPPED_SAMPLES: Final = 3  # in one block; a single one is a loud sound that just fits
 CLIPPING_SECONDS: Final = 1.0  # how long clipping is shown
@@ -25,7 +26,7 @@ KEEP: Final = math.exp(-BLOCK_SECONDS / SMOOTH_SECONDS)
 
 def dbfs(amplitude: float) -> float:
     """Return an amplitude (0 to 32768) in dB of full scale, never below ``SILENT_DBFS``."""
-    return max(SILENT_DBFS, 20 * math.log10(amplitude / FULL_SCALE)) if amplitude > 0 else SILENT_DBFS
+    return 20 * math.log10(amplitude / FULL_SCALE) if amplitude > QUIETEST else SILENT_DBFS
 
 
 class LevelMeter:

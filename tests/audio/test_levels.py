@@ -50,6 +50,15 @@ def test_the_peak_stays_for_a_moment_and_falls_slowly(meter: LevelMeter, clock: 
     assert -12 < meter.level.peak < -8
 
 
+def test_a_peak_that_falls_for_minutes_is_silence_in_the_end(meter: LevelMeter, clock: FakeClock) -> None:
+    feed(meter, clock, tone(0.1))
+    for _ in range(400):  # after 323 seconds the fallen peak is nearly too small for a number
+        clock.jump(1.0)
+        meter.feed(bytes(BLOCK_BYTES))
+        assert SILENT_DBFS <= meter.level.peak <= 0
+    assert meter.level.peak == SILENT_DBFS
+
+
 def test_nothing_is_as_quiet_as_can_be(meter: LevelMeter, clock: FakeClock) -> None:
     assert meter.level.rms == meter.level.peak == SILENT_DBFS
     feed(meter, clock, bytes(BLOCK_BYTES))
