@@ -265,6 +265,20 @@ async def test_agents_are_changed_added_moved_and_removed_in_one_list() -> None:
         )
 
 
+@pytest.mark.parametrize("field", ["#max_cost", "#agents"])
+async def test_the_field_with_the_focus_is_in_sight_after_the_terminal_changed_its_size(field: str) -> None:
+    async with opened((80, 24)) as screen:
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        await screen.press("e")
+        focused = screen.app.screen.query_one(field)
+        focused.focus()
+        for size in ((200, 60), (60, 14)):
+            await screen.pilot.resize_terminal(*size)
+            await screen.text()
+        form = screen.app.screen.query_one("#form")
+        assert form.region.contains_region(focused.region.split_horizontal(1)[0])
+
+
 async def test_an_agent_that_was_added_is_in_sight_in_a_small_terminal() -> None:
     async with opened((80, 24)) as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE)

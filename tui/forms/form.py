@@ -63,6 +63,14 @@ class Form(VerticalScroll, can_focus=False):
         event.stop()
         await self.screen.run_action("save")
 
+    def on_resize(self) -> None:
+        """Keep what has the focus in sight."""
+        focused = self.screen.focused
+        if isinstance(focused, OptionList) and focused.highlighted is not None:
+            self.call_after_refresh(self._scroll_to_row, focused, focused.highlighted)
+        elif focused is not None and self in focused.ancestors:
+            self.call_after_refresh(self.scroll_to_widget, focused, animate=False)
+
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Keep the row under the cursor of a list in sight, also one that was just added."""
         if self.screen.focused is event.option_list:
