@@ -130,6 +130,13 @@ async def test_no_key_of_the_card_is_parted_from_what_it_does(columns: int) -> N
             assert any(hint in row for row in rows), hint
 
 
+async def test_the_end_of_a_long_reason_that_is_pasted_is_in_sight() -> None:
+    async with opened(message("q1", "Look."), size=(80, 24)) as chat:
+        await asking(chat)
+        await chat.press("n")
+        assert "里有真正的理由" in await chat.paste("这个文件已经在了, " * 9 + "这里有真正的理由")
+
+
 async def test_no_asks_for_a_reason_and_the_model_gets_it() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat)

@@ -51,8 +51,10 @@ class Line(Input):
         """Insert all pasted lines as one: Textual would take the first and drop the rest."""
         event.stop()
         event.prevent_default()
-        lines = (line.strip() for line in event.text.splitlines())
+        lines, was_empty = (line.strip() for line in event.text.splitlines()), not self.value
         self.replace(" ".join(filter(None, lines)), *self.selection)
+        if was_empty:  # Textual brings the cursor into sight only from the second change on
+            self.scroll_to(self.max_scroll_x, force=True, animate=False)
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Put ``text``, made safe, between two positions."""
