@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from livekit import rtc
 from livekit.agents import (
@@ -30,6 +30,8 @@ from agent_tui.voice_agent.talk import VoiceTalk
 from agent_tui.voice_agent.wishes import agrees
 from agent_tui.voice_instructions import INSTRUCTIONS, Language
 
+AGENT_ID: Final = "agent-tui"  # of all of them: a person talks with one agent, and is told of no other
+
 
 class GuideAgent(Agent):
     """Greets once, marks the speaker of each turn, and carries out wishes about the session itself."""
@@ -40,7 +42,7 @@ class GuideAgent(Agent):
         chat_ctx: NotGivenOr[llm.ChatContext] = NOT_GIVEN,
         voice: NotGivenOr[tts.TTS[Any]] = NOT_GIVEN,
     ) -> None:
-        super().__init__(instructions=INSTRUCTIONS[talk.language], chat_ctx=chat_ctx, tts=voice)
+        super().__init__(instructions=INSTRUCTIONS[talk.language], id=AGENT_ID, chat_ctx=chat_ctx, tts=voice)
         self.talk = talk
 
     async def on_enter(self) -> None:
@@ -124,6 +126,10 @@ class Consent(AgentTask[bool]):
     def __init__(self, chat_ctx: llm.ChatContext, language: Language) -> None:
         super().__init__(instructions="Ask whether the person agrees to being recorded.", chat_ctx=chat_ctx)
         self._language = language
+
+    @property
+    def id(self) -> str:
+        return AGENT_ID
 
     async def on_enter(self) -> None:
         self.session.say(sentences.MAY_I_RECORD[self._language])

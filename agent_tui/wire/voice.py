@@ -303,8 +303,8 @@ class SessionDecoder:
                     self._turn_id = spoken.id
                 yield ItemStored(spoken)
             case "agent_handoff":
-                if item.agent_handoff.old_agent_id:  # without this field, it is the first agent
-                    old, new = item.agent_handoff.old_agent_id, item.agent_handoff.new_agent_id
+                old, new = item.agent_handoff.old_agent_id, item.agent_handoff.new_agent_id
+                if old and old != new:  # without an old one, it is the first agent
                     yield HandedOver(old[:MAX_NAME_CHARACTERS], new[:MAX_NAME_CHARACTERS])
             case "function_call":
                 at = (

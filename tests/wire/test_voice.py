@@ -182,6 +182,8 @@ def test_a_hand_over_is_told_and_the_first_agent_is_none() -> None:
     first = pb.AgentHandoff(new_agent_id="front")
     second = pb.AgentHandoff(old_agent_id="front", new_agent_id="billing")
     assert told(added(agent_handoff=first), added(agent_handoff=second)) == [HandedOver("front", "billing")]
+    same = pb.AgentHandoff(old_agent_id="front", new_agent_id="front")
+    assert told(added(agent_handoff=same)) == []
 
 
 def test_a_false_interruption_and_a_failure_are_told_and_usage_is_not() -> None:
