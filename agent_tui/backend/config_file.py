@@ -25,8 +25,8 @@ class ConfigFile:
         self._stamp: Stamp = None
 
     def read(self) -> Config:
-        """Return the file's contents, the same object until they change. Never raises: for a broken file it
-        returns the last good version, and nothing if there was none.
+        """Return the file's contents, the same object until they change. Never raises: while the file is
+        broken, these are the last good version, or those of an empty file.
         """
         path = self._path or config_path()
         stamp = _stamp(path)
@@ -48,7 +48,7 @@ class ConfigFile:
 
 def _stamp(path: Path) -> Stamp:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

@@ -41,18 +41,18 @@ Dialect = Callable[[Event], tuple[str, str] | None]
 class Batch(list[StoredFrame]):
     """Frames of one room in order, shared by all its readers."""
 
-    __slots__ = ("_encoded", "_said")
+    __slots__ = ("_by_dialect", "_encoded")
 
     def in_dialect(self, dialect: Dialect) -> Batch:
         """Return the frames in this dialect. Computed once."""
         try:
-            return self._said[dialect]
+            return self._by_dialect[dialect]
         except AttributeError:
-            self._said: dict[Dialect, Batch] = {}
+            self._by_dialect: dict[Dialect, Batch] = {}
         except KeyError:
             pass
-        self._said[dialect] = said = Batch(translated(self, dialect))
-        return said
+        self._by_dialect[dialect] = frames = Batch(translated(self, dialect))
+        return frames
 
     def encoded(self) -> bytes:
         """Return the frames as they are sent without ``accumulated``. Computed once."""
@@ -69,17 +69,17 @@ async def in_dialect(
     """Yield the frames of ``batches`` in this dialect, without those that it does not have."""
     async with aclosing(batches):
         async for batch in batches:
-            said = batch.in_dialect(dialect) if isinstance(batch, Batch) else translated(batch, dialect)
-            if said:
-                yield said
+            frames = batch.in_dialect(dialect) if isinstance(batch, Batch) else translated(batch, dialect)
+            if frames:
+                yield frames
 
 
 def translated(batch: Iterable[StoredFrame], dialect: Dialect) -> list[StoredFrame]:
     """Return frames of the log in this dialect, without those that it does not have."""
     return [
-        StoredFrame(frame.room_id, frame.seq, *said, frame.message_id)
+        StoredFrame(frame.room_id, frame.seq, *sent, frame.message_id)
         for frame in batch
-        if (said := frame.as_sent or dialect(frame.event)) is not None
+        if (sent := frame.as_sent or dialect(frame.event)) is not None
     ]
 
 
@@ -90,7 +90,7 @@ class _Reader:
         self.counts = counts
         self.ended = False
         self.error: StoreError | None = None
-        self.is_told = False  # that the room changed, which no event says
+        self.is_changed = False  # that the room changed, which no event says
         self._news = asyncio.Event()
         self._lagging = False
         self._batches: deque[Batch] = deque()
@@ -105,11 +105,9 @@ class _Reader:
     def put(self, frames: Batch, characters: int) -> None:
         """Queue ``frames``; if there are too many, drop the queue instead, until ``next``."""
         self._news.set()
-        full = (
-            self._frames + len(frames) > MAX_QUEUED_FRAMES
-            or self._characters + characters > MAX_QUEUED_CHARACTERS
-        )
-        if full and self._batches:
+        is_long = self._frames + len(frames) > MAX_QUEUED_FRAMES
+        is_large = self._characters + characters > MAX_QUEUED_CHARACTERS
+        if self._batches and (is_long or is_large):
             self._clear()
             self._lagging = True
         if not self._lagging:
@@ -122,17 +120,17 @@ class _Reader:
         await self._news.wait()
         self._news.clear()
         if len(self._batches) == 1 and self._batches[0][0].seq == last + 1 and not self._lagging:
-            alone = self._batches[0]
+            batch = self._batches[0]
             self._clear()
-            return alone
+            return batch
         frames = [frame for batch in self._batches for frame in batch if frame.seq > last]
-        gap = bool(frames) and frames[0].seq != last + 1
-        missed, self._lagging = self._lagging or gap, False
+        has_gap = bool(frames) and frames[0].seq != last + 1
+        has_missed, self._lagging = self._lagging or has_gap, False
         self._clear()
-        return None if missed else frames
+        return None if has_missed else frames
 
     def tell(self) -> None:
-        self.is_told = True
+        self.is_changed = True
         self._news.set()
 
     def end(self, error: StoreError | None = None) -> None:
@@ -152,29 +150,26 @@ class _Room:
     def __init__(self) -> None:
         self.readers: set[_Reader] = set()
         self._held = Batch()
-        self._ripe_at = 0.0  # when the next batch may be sent
+        self._next_at = 0.0  # when the next batch may be sent
         self._timer: asyncio.TimerHandle | None = None
 
     def publish(self, frames: list[StoredFrame]) -> None:
         """Pass on ``frames``, at once or with what comes until the next batch is due."""
         self._held += frames
-        crowd = len(self.readers)
-        if (
-            crowd < CROWD_READERS
-            or len(self._held) >= MAX_HELD_FRAMES
-            or any(frame.name not in WORDS for frame in frames)
-        ):
+        readers = len(self.readers)
+        may_wait = readers >= CROWD_READERS and all(frame.name in WORDS for frame in frames)
+        if not may_wait or len(self._held) >= MAX_HELD_FRAMES:
             self.flush()
             return
         if self._timer is not None:
             return
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if now >= self._ripe_at:
-            self._ripe_at = now + min(MAX_HOLD_SECONDS, crowd * SECONDS_PER_READER)
+        if now >= self._next_at:
+            self._next_at = now + min(MAX_HOLD_SECONDS, readers * SECONDS_PER_READER)
             self.flush()
         else:
-            self._timer = loop.call_at(self._ripe_at, self._ripe)
+            self._timer = loop.call_at(self._next_at, self._send_held)
 
     def flush(self) -> None:
         """Pass on what is delayed."""
@@ -187,8 +182,8 @@ class _Room:
             for reader in self.readers:
                 reader.put(batch, characters)
 
-    def _ripe(self) -> None:
-        self._ripe_at += min(MAX_HOLD_SECONDS, len(self.readers) * SECONDS_PER_READER)
+    def _send_held(self) -> None:
+        self._next_at += min(MAX_HOLD_SECONDS, len(self.readers) * SECONDS_PER_READER)
         self.flush()
 
 
@@ -238,8 +233,8 @@ class Hub:
                     last = frames[-1].seq
                     # A replay may never wait for anything: without this, no other task would run.
                     await asyncio.sleep(0)
-                if reader.is_told:
-                    reader.is_told = False
+                if reader.is_changed:
+                    reader.is_changed = False
                     changed = QueueChanged(room_id)
                     yield Batch([StoredFrame(room_id, 0, event_name(QueueChanged), "", "", changed)])
             if reader.error is not None:
@@ -262,7 +257,7 @@ class Hub:
         return sum(len(room.readers) for room in self._rooms.values())
 
     def watchers(self) -> int:
-        """Return how many readers count."""
+        """Return how many readers are persons: see ``read``."""
         return sum(reader.counts for room in self._rooms.values() for reader in room.readers)
 
     def tell(self, room_id: str) -> None:

@@ -36,11 +36,11 @@ class DatabaseLock:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise not_written(f"{self._path} cannot be written", error) from error
-        begun = time.monotonic()
+        started_at = time.monotonic()
         while not self._try():
             holder = os.pread(self._file, 100, 0).decode("utf-8", "replace").split()
             patience = STOPPING_SECONDS if STOPPING in holder else 0.0 if holder else NAME_SECONDS
-            if time.monotonic() - begun > patience:
+            if time.monotonic() - started_at > patience:
                 os.close(self._file)
                 pid, mode = [*holder, "", ""][:2]
                 raise AgentBusy(

@@ -86,8 +86,8 @@ class _OneLineParser(argparse.ArgumentParser):
     """Reports errors in the options in one line, as every command does (cli.md)."""
 
     def error(self, message: str) -> NoReturn:
-        for pattern, said in PLAIN.items():
-            message = re.sub(pattern, said, message, flags=re.DOTALL)
+        for pattern, plain in PLAIN.items():
+            message = re.sub(pattern, plain, message, flags=re.DOTALL)
         raise ConfigError(message, f"see {self.prog} --help")
 
 

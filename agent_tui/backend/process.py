@@ -50,7 +50,7 @@ from agent_tui.tracebacks import note_unheard
 from agent_tui.whole_file import write_whole
 
 # Seconds after the request to end at which each of these is over, done or not: within three all is. What is
-# left later is abandoned: programs of tools end with this process (``tools.child``), half a commit is none.
+# left then is abandoned: programs of tools end with this process (``tools.child``), half a commit is none.
 CUT_SECONDS = 1.7  # rooms and answers are stopped, and that is stored
 LEFT_SECONDS = 2.6  # clients were told and have left, MCP servers have ended
 CLOSED_SECONDS = 2.9  # the store is closed
@@ -59,7 +59,7 @@ IDLE_CHECKS = 4  # checks per idle time
 log = logging.getLogger(__name__)
 
 # What did not end in time: kept, because Python would complain otherwise.
-_left: set[asyncio.Task[Any]] = set()
+_abandoned: set[asyncio.Task[Any]] = set()
 
 
 def run(settings: Settings) -> None:
@@ -89,7 +89,7 @@ def run_and_leave(process: Coroutine[Any, Any, None]) -> None:
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.sleep(0))
-        _left.update(asyncio.all_tasks(loop))
+        _abandoned.update(asyncio.all_tasks(loop))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ class _Process:
     instance: str = field(default_factory=lambda: secrets.token_hex(16))
     traffic: Traffic = field(default_factory=Traffic)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    told_at: float = 0.0  # the loop's time of the request to end
-    told: tuple[Path, str] | None = None  # the file that says how to reach this process, and its contents
+    stopping_at: float = 0.0  # the loop's time of the request to end
+    announcement: tuple[Path, str] | None = None  # the file that says how to reach it, and its contents
 
     async def run(self) -> None:
         self._listen_to_signals()
@@ -150,7 +150,7 @@ class _Process:
             runs = ToolRuns(toolbox, engine.asks, toolbox.on_this_machine)
             await self._serve(_Inside(engine, hub, models, toolbox, presence, voice, runs), token)
         finally:
-            self.told_at = self.told_at or asyncio.get_running_loop().time()
+            self.stopping_at = self.stopping_at or asyncio.get_running_loop().time()
             await self._by(LEFT_SECONDS, toolbox.aclose(), models.aclose())
             await self._by(CLOSED_SECONDS, store.close())
         log.info("stopped")
@@ -177,13 +177,13 @@ class _Process:
         app = build_app(inside.engine, inside.hub, api, self.traffic, inside.models, more, workspaces)
         server = HttpServer(app, lambda: self._ready(token))
         serving = asyncio.create_task(server.serve([self.listener]))
-        told = asyncio.create_task(self.stopping.wait())
+        stop_requested = asyncio.create_task(self.stopping.wait())
         idle = asyncio.create_task(self._stop_when_idle(inside))
         try:
-            await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({serving, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
             await self._stop(inside, server, serving)
         finally:
-            told.cancel()
+            stop_requested.cancel()
             idle.cancel()
             self._forget()
 
@@ -207,7 +207,7 @@ class _Process:
         url = url_of(settings.host, self.listener)
         log.info("%s %s listens on %s", settings.mode, __version__, url)
         if settings.mode == "embedded":
-            told = {
+            facts = {
                 "url": url,
                 "port": self.listener.getsockname()[1],
                 "token": token,
@@ -217,9 +217,9 @@ class _Process:
                 "instance": self.instance,
                 "config": str(settings.config),
             }
-            self._tell(settings.runtime_file, json.dumps(told))
+            self._announce(settings.runtime_file, json.dumps(facts))
         elif settings.token == "":
-            self._tell(settings.token_file, f"{token}\n")
+            self._announce(settings.token_file, f"{token}\n")
             sys.stderr.write(f"agent-tui: the token is in {settings.token_file}\n")
         if not is_loopback(settings.host):
             log.warning("others can reach %s; without TLS they can also read what is said and the token", url)
@@ -231,23 +231,23 @@ class _Process:
         except OSError as error:
             raise not_written("the output cannot be written", error) from error
 
-    def _tell(self, file: Path, text: str) -> None:
+    def _announce(self, file: Path, text: str) -> None:
         write_whole(file, text.encode(), is_private=True, is_durable=False)
-        self.told = file, text
+        self.announcement = file, text
 
     def _forget(self) -> None:
         """Remove the file that says how to reach this process, unless another process has written it since
         (the folder may have been deleted and made again).
         """
-        if self.told is None:
+        if self.announcement is None:
             return
-        file, text = self.told
+        file, text = self.announcement
         with contextlib.suppress(OSError, ValueError):
             if file.read_text(encoding="utf-8") == text:
                 file.unlink()
 
     async def _stop(self, inside: _Inside, server: HttpServer, serving: asyncio.Task[None]) -> None:
-        self.told_at = asyncio.get_running_loop().time()
+        self.stopping_at = asyncio.get_running_loop().time()
         self.traffic.closed = True
         self.lock.say_stopping()
         self._forget()
@@ -263,9 +263,9 @@ class _Process:
 
     async def _by(self, seconds: float, *work: asyncio.Task[None] | Coroutine[Any, Any, None]) -> None:
         """Wait for ``work``, but only until ``seconds`` after the request to end."""
-        tasks = [one if isinstance(one, asyncio.Task) else asyncio.create_task(one) for one in work]
-        left = self.told_at + seconds - asyncio.get_running_loop().time()
-        done, late = await asyncio.wait(tasks, timeout=max(0.0, left))
+        tasks = [task if isinstance(task, asyncio.Task) else asyncio.create_task(task) for task in work]
+        seconds_left = self.stopping_at + seconds - asyncio.get_running_loop().time()
+        done, late = await asyncio.wait(tasks, timeout=max(0.0, seconds_left))
         for task in late:
             name = getattr(task.get_coro(), "__qualname__", "")
             log.error("%s did not end in time; the next start closes what is left open", name)

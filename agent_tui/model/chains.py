@@ -19,27 +19,27 @@ def join_chains(messages: Iterable[Message]) -> list[Message]:
 
     Its state is that of its last part. A message that continues one that is not in the list stays as it is.
     """
-    found: list[Message] = []
+    joined: list[Message] = []
     places: dict[str, int] = {}  # the index of a chain, by the id of each of its parts
     for message in messages:
         place = places.get(message.continues) if message.continues else None
         if place is None:
-            places[message.id] = len(found)
-            found.append(message)
+            places[message.id] = len(joined)
+            joined.append(message)
         else:
             places[message.id] = place
-            found[place] = _and(found[place], message)
-    return found
+            joined[place] = _join(joined[place], message)
+    return joined
 
 
 def joined_steps(first: Sequence[Step], more: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps of two parts of one message: words that were interrupted become one step with their
     rest, after what was thought before that.
     """
-    thought = next((place for place, step in enumerate(more) if step.type != "thinking"), len(more))
-    if first and more[thought:] and first[-1].type == more[thought].type == "text":
-        whole = replace(first[-1], content=first[-1].content + more[thought].content)
-        return (*first[:-1], *more[:thought], whole, *more[thought + 1 :])
+    first_spoken = next((place for place, step in enumerate(more) if step.type != "thinking"), len(more))
+    if first and more[first_spoken:] and first[-1].type == more[first_spoken].type == "text":
+        joined = replace(first[-1], content=first[-1].content + more[first_spoken].content)
+        return (*first[:-1], *more[:first_spoken], joined, *more[first_spoken + 1 :])
     return (*first, *more)
 
 
@@ -48,7 +48,7 @@ def said_in(steps: Iterable[Step]) -> str:
     return BETWEEN_STEPS.join(step.content for step in steps if step.type == "text" and step.content)
 
 
-def _and(message: Message, rest: Message) -> Message:
+def _join(message: Message, rest: Message) -> Message:
     steps: tuple[Step, ...] = ()
     if message.steps or rest.steps:
         steps = joined_steps(_steps(message), _steps(rest))
@@ -73,19 +73,19 @@ def _steps(message: Message) -> tuple[Step, ...]:
     return (Step("step-0", content=message.text),)
 
 
-def sum_of(one: Usage | None, other: Usage | None) -> Usage | None:
+def sum_of(first: Usage | None, second: Usage | None) -> Usage | None:
     """Return the usage of two parts of a message together."""
-    if one is None or other is None:
-        return one or other
+    if first is None or second is None:
+        return first or second
     return Usage(
-        one.prompt_tokens + other.prompt_tokens,
-        one.completion_tokens + other.completion_tokens,
-        one.first_token_seconds,
-        _added(one.cost, other.cost),
-        other.context or one.context,
-        other.context_limit or one.context_limit,
+        first.prompt_tokens + second.prompt_tokens,
+        first.completion_tokens + second.completion_tokens,
+        first.first_token_seconds,
+        _added(first.cost, second.cost),
+        second.context or first.context,
+        second.context_limit or first.context_limit,
     )
 
 
-def _added(one: float | None, other: float | None) -> float | None:
-    return other if one is None else one if other is None else one + other
+def _added(first: float | None, second: float | None) -> float | None:
+    return second if first is None else first if second is None else first + second

@@ -1,7 +1,7 @@
 """Every error that agent-tui raises on purpose.
 
     AgentTuiError
-    ├── ConfigError            a setting, option or file is wrong: the user mends it
+    ├── ConfigError            a setting, option or file is wrong: the user corrects it
     │   └── DiskFull           a file cannot be written: the command was right, there is no space
     ├── TransportError         the way to the server failed (``retryable`` says if trying again can help)
     │   ├── ConnectFailed      nobody answered, or the name, proxy or certificate is wrong

@@ -145,17 +145,20 @@ class TurnStarted:
 class TurnNoted:
     """What happens to a turn besides words. Ours: ``agent_status`` with a ``note``, in chats ``answer_note``.
 
-    ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
-    without; "no_images", the same of images; "trimmed", its model was not told the ``count`` oldest messages;
-    "shortened", it got ``count`` results of tools shortened; "rate_limit", its provider limits the rate: it
-    is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said; "servers_wait", the
-    MCP servers named in ``about`` are waited for, none any more where it is empty; "server_missing", the
-    model is not offered the tools of a server, whose name and what is wrong with it ``about`` says;
-    "form_declined", what a server asked for was declined without a person, ``about`` says whose and why;
-    "guide", it was told ``count`` bytes of a file of its working folder, which ``about`` names, "guide_cut",
-    only so much of its beginning, "guide_unread", it was not told it, ``about`` says why; "summarising",
-    ``count`` older messages are summarised first; "summary", its step ``about``, a thought, is the summary of
-    so many, and is told in their place from then on; "synthesis", it is the turn that sums up its room.
+    ``note`` is one of these; ``about``, ``count`` and the others are set where they are named:
+
+    - "loading": the server of its model loads it.
+    - "no_tools", "no_images": its model takes none, and was asked without.
+    - "trimmed", "shortened": its model lacks the ``count`` oldest messages, or got ``count`` results cut.
+    - "rate_limit": its provider is asked again at ``until`` (ISO 8601 with offset), in ``seconds``.
+    - "servers_wait": the MCP servers ``about`` are waited for; empty: none any more.
+    - "server_missing": the model does not get the tools of a server; ``about``: its name and what is wrong.
+    - "form_declined": a server's form was declined without a person; ``about``: whose and why.
+    - "guide", "guide_cut": it got ``count`` bytes of the file ``about`` of its folder, or of its beginning.
+    - "guide_unread": it did not get that file; ``about``: why.
+    - "summarising": ``count`` older messages are summarised first.
+    - "summary": its step ``about``, a thought, replaces ``count`` messages from then on.
+    - "synthesis": it is the turn that sums up its room.
     """
 
     turn_id: str

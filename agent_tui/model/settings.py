@@ -78,21 +78,21 @@ def settings_of(record: type) -> Mapping[str, Setting]:
     declaration.
     """
     hints = get_type_hints(record, include_extras=True)
-    found = {}
+    settings = {}
     for field in fields(record):
         for setting in getattr(hints[field.name], "__metadata__", ()):
             if isinstance(setting, Setting):
                 type_, nullable = _plain(get_args(hints[field.name])[0])
                 default = field.default if setting.default is None else setting.default
-                found[field.name] = replace(
+                settings[field.name] = replace(
                     setting, name=field.name, type=type_, nullable=nullable, default=default
                 )
-    return MappingProxyType(found)
+    return MappingProxyType(settings)
 
 
 def _plain(hint: Any) -> tuple[type, bool]:
     """Return the type without ``None``, and whether ``None`` is allowed."""
     if get_origin(hint) in (Union, UnionType):
-        inner = [one for one in get_args(hint) if one is not type(None)]
+        inner = [part for part in get_args(hint) if part is not type(None)]
         return _plain(inner[0])[0], True
     return get_origin(hint) or hint, False

@@ -77,16 +77,16 @@ class ToolForm:
 
     @property
     def amount(self) -> str:
-        """Return how much is asked for, in words."""
+        """How much is asked for, in words."""
         several = f"{len(self.fields)} values" if len(self.fields) > 1 else "a value"
         return several if self.fields else "a confirmation"
 
     @property
     def asks_for_secret(self) -> bool:
-        """Return whether its words suggest that a password or other secret is asked for."""
-        said = [self.message]
-        said += (text for field in self.fields for text in (field.name, field.title, field.description))
-        return any(_SECRET.search(re.sub(r"([a-z])([A-Z])", r"\1 \2", text)) for text in said)
+        """Whether its words suggest that a password or other secret is asked for."""
+        texts = [self.message]
+        texts += (text for field in self.fields for text in (field.name, field.title, field.description))
+        return any(_SECRET.search(re.sub(r"([a-z])([A-Z])", r"\1 \2", text)) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +102,13 @@ def problems(form: ToolForm, values: Mapping[str, Any]) -> dict[str, str]:
     """Return one line about each invalid value, by the name of its field. ``values`` are JSON values; those
     that are not given are missing.
     """
-    known = {field.name: field for field in form.fields}
-    found = {name: "the form has no such field" for name in values if name not in known}
-    for name, field in known.items():
+    fields = {field.name: field for field in form.fields}
+    lines = {name: "the form has no such field" for name in values if name not in fields}
+    for name, field in fields.items():
         wrong = _CHECKS[field.type](field, values[name]) if name in values else _missing(field)
         if wrong:
-            found[name] = wrong
-    return found
+            lines[name] = wrong
+    return lines
 
 
 def parse_typed(field: FormField, text: str) -> Any:
@@ -220,8 +220,8 @@ def _check_choice(field: FormField, value: Any) -> str:
 
 
 def _check_choices(field: FormField, value: Any) -> str:
-    known = {option.value for option in field.options}
-    if not isinstance(value, list) or not all(isinstance(one, str) and one in known for one in value):
+    valid = {option.value for option in field.options}
+    if not isinstance(value, list) or not all(isinstance(entry, str) and entry in valid for entry in value):
         return "each has to be one of the choices"
     if len(set(value)) < len(value):
         return "each choice can be made only once"

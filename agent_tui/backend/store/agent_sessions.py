@@ -11,7 +11,7 @@ from agent_tui.backend.store import schema
 from agent_tui.backend.store.rows import AgentSessionPut
 from agent_tui.backend.store.store import Store
 
-_COLUMNS = [schema.agent_session.c[one.name] for one in fields(AgentSession)]
+_COLUMNS = [schema.agent_session.c[field.name] for field in fields(AgentSession)]
 
 
 class StoredSessions:

@@ -1,5 +1,5 @@
-"""Rows that this program cannot have written: a value of another type, a list that is not one, an unknown
-state.
+"""Rows that this program cannot have written: with a value of another type, a list that is not one, or an
+unknown state.
 
 SQLite stores any value, whatever a column is declared as. A damaged conversation is read as far as possible,
 so that it can be seen and deleted and the others are not affected.
@@ -61,9 +61,9 @@ def damaged(kind: str, id_: str, field: str) -> StoreError:
 @cache
 def _types(row_class: type) -> dict[str, tuple[type, ...]]:
     """Return the types of the plain fields of ``row_class``; a whole number also fits a float."""
-    found: dict[str, tuple[type, ...]] = {}
+    plain: dict[str, tuple[type, ...]] = {}
     for name, hint in get_type_hints(row_class).items():
         types = set(get_args(hint) or (hint,))
         if types <= _PLAIN:
-            found[name] = tuple(types | {int} if float in types else types)
-    return found
+            plain[name] = tuple(types | {int} if float in types else types)
+    return plain

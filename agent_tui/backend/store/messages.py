@@ -55,13 +55,13 @@ def notes_of(stored: str) -> tuple[Note, ...]:
 
 def attachments_text(attachments: Sequence[Attachment]) -> str:
     """Return attachments as text to store; empty for none."""
-    return json.dumps([asdict(one) for one in attachments], ensure_ascii=False) if attachments else ""
+    return json.dumps([asdict(file) for file in attachments], ensure_ascii=False) if attachments else ""
 
 
 def attachments_of(stored: str) -> tuple[Attachment, ...]:
     """Return the attachments in such a text."""
-    found: list[dict[str, Any]] = json.loads(stored) if stored else []
-    return tuple(Attachment(**one) for one in found)
+    stored_fields: list[dict[str, Any]] = json.loads(stored) if stored else []
+    return tuple(Attachment(**fields) for fields in stored_fields)
 
 
 def spoken_text(spoken: SpeechRecord) -> str:
@@ -87,26 +87,26 @@ def as_heard(message: Message) -> Message:
 
 
 def user_message(
-    conversation_id: str, said: UserSaid, versions: tuple[str, ...] = (), *, kind: str
+    conversation_id: str, speech: UserSaid, versions: tuple[str, ...] = (), *, kind: str
 ) -> Message:
     """Return a person's message; its ``content`` is that of the kind's own protocol (protocols.md §1, §2)."""
-    attachments = attachments_of(said.attachments)
+    attachments = attachments_of(speech.attachments)
     return Message(
-        id=said.id,
+        id=speech.id,
         room_id=conversation_id,
         role="user",
-        content=text_content(said.text) if kind in ROOM else question_content(said.text, attachments),
-        text=said.text,
-        sender_name=said.sender_name,
-        sender_color=said.sender_color,
-        round_number=said.round,
-        token_count=token_count(said.text),
-        created_at=said.created_at,
-        to=said.to_agent,
+        content=text_content(speech.text) if kind in ROOM else question_content(speech.text, attachments),
+        text=speech.text,
+        sender_name=speech.sender_name,
+        sender_color=speech.sender_color,
+        round_number=speech.round,
+        token_count=token_count(speech.text),
+        created_at=speech.created_at,
+        to=speech.to_agent,
         attachments=attachments,
-        parent_id=said.parent,
+        parent_id=speech.parent,
         versions=versions,
-        spoken=spoken_of(said.spoken),
+        spoken=spoken_of(speech.spoken),
     )
 
 
@@ -131,7 +131,7 @@ def turn_message(
     elif all(step.type == "text" for step in steps):
         content, tokens, steps = steps_content(text), token_count(text), ()
     else:
-        content, tokens = dump({"steps": [step_fields(one) for one in steps]}), token_count(text)
+        content, tokens = dump({"steps": [step_fields(step) for step in steps]}), token_count(text)
     return Message(
         id=turn.message_id,
         room_id=conversation_id,

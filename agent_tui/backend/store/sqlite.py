@@ -121,7 +121,7 @@ def search(connection: Connection, wanted: str, kinds: Collection[str], most: in
 def put(into: Table) -> Insert:
     """Return an insert that replaces the row with the same key."""
     new = sqlite_insert(into)
-    rest = {one.name: new.excluded[one.name] for one in into.c if not one.primary_key}
+    rest = {column_of.name: new.excluded[column_of.name] for column_of in into.c if not column_of.primary_key}
     return new.on_conflict_do_update(index_elements=list(into.primary_key), set_=rest)
 
 
@@ -201,7 +201,7 @@ def clear_errors(file: Path) -> Iterator[None]:
         raise store_error(file, error) from error
 
 
-class Alike(SQLiteDialect_pysqlite):
+class SharedDialect(SQLiteDialect_pysqlite):
     """The SQLite dialect of SQLAlchemy, made equal for all engines: what one has compiled serves the whole
     process.
     """
@@ -209,13 +209,13 @@ class Alike(SQLiteDialect_pysqlite):
     supports_statement_cache = True
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Alike)
+        return isinstance(other, SharedDialect)
 
     def __hash__(self) -> int:
-        return hash(Alike)
+        return hash(SharedDialect)
 
 
-registry.register("sqlite.alike", __name__, Alike.__name__)
+registry.register("sqlite.alike", __name__, SharedDialect.__name__)
 _COMPILED: LRUCache[Any, Any] = LRUCache(500)
 
 
@@ -239,9 +239,9 @@ def open_engines(
     writing = _engine(file, "BEGIN IMMEDIATE", busy_seconds, 1)
     try:
         with clear_errors(file):
-            if found := _to_be_upgraded(writing, file, head):
+            if version := _version_to_upgrade(writing, file, head):
                 with upgrading():
-                    _back_up(file, file.with_name(f"{file.name}.backup-{found}"))
+                    _back_up(file, file.with_name(f"{file.name}.backup-{version}"))
                     with writing.begin() as connection:
                         _migrate(connection, file, migrations, head)
             _use_wal(writing, file)
@@ -285,7 +285,7 @@ def _use_wal(engine: Engine, file: Path) -> None:
         raise StoreError(f"The database {file} cannot be used safely", detail)
 
 
-def _to_be_upgraded(engine: Engine, file: Path, head: str) -> str:
+def _version_to_upgrade(engine: Engine, file: Path, head: str) -> str:
     """Return the version of the file if it is an older one, else ""; a new file gets its tables.
 
     Takes one query if there is nothing to do.
@@ -310,16 +310,16 @@ def _back_up(file: Path, backup: Path) -> None:
     if free < needed:
         title = f"The database {file} cannot be brought up to date: there is too little space"
         raise StoreFull(title, f"{needed:,} bytes are needed, {free:,} are free. Free some space, try again.")
-    begun = backup.with_name(f"{backup.name}.part")
-    begun.unlink(missing_ok=True)
+    part = backup.with_name(f"{backup.name}.part")
+    part.unlink(missing_ok=True)
     try:
         # Readable only by its owner from the first byte on.
-        begun.touch(mode=0o600)
-        with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(begun)) as copy:
+        part.touch(mode=0o600)
+        with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(part)) as copy:
             source.backup(copy)
-        begun.replace(backup)
+        part.replace(backup)
     except OSError as error:
-        begun.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise StoreError(f"The database {file} cannot be copied", error.strerror or "") from error
 
 
@@ -336,18 +336,19 @@ def _create(connection: Connection, file: Path, head: str) -> None:
     if inspect(connection).get_table_names():
         detail = "Name another file; this one is left as it is."
         raise StoreError(f"The database {file} belongs to another program", detail)
-    for statement in _that_make_tables():
+    for statement in _table_statements():
         connection.exec_driver_sql(statement)
     connection.execute(insert(schema.version).values(version_num=head))
 
 
 @cache
-def _that_make_tables() -> tuple[str, ...]:
+def _table_statements() -> tuple[str, ...]:
     """Return the statements that make all tables: compiled once, which takes longer than to run them."""
-    made: list[ExecutableDDLElement] = []
+    statements: list[ExecutableDDLElement] = []
     for each in (*schema.metadata.sorted_tables, schema.version):
-        made += [CreateTable(each), *map(CreateIndex, sorted(each.indexes, key=lambda one: str(one.name)))]
-    return (*(str(one.compile(dialect=Alike())) for one in made), MAKE_SEARCH_WORDS)
+        indexes = sorted(each.indexes, key=lambda index: str(index.name))
+        statements += [CreateTable(each), *map(CreateIndex, indexes)]
+    return (*(str(item.compile(dialect=SharedDialect())) for item in statements), MAKE_SEARCH_WORDS)
 
 
 def _migrate(connection: Connection, file: Path, migrations: Path, head: str) -> None:

@@ -39,11 +39,11 @@ _OF_STEPS = tuple(map(log.event_name, (StepSet, StepAdded, TextAdded)))
 
 def steps(connection: Connection, id_: str, rows: Sequence[TurnRow]) -> dict[str, tuple[Step, ...]]:
     """Return the steps of these turns, by message, if they have any; of current ones from the log."""
-    taken = _on_record(connection, id_, [row.message_id for row in rows])
+    stored = _stored_steps(connection, id_, [row.message_id for row in rows])
     for turn in rows:
         if turn.status == "streaming" and (logged := _steps_in_log(connection, id_, turn)):
-            taken[turn.message_id] = {**logged, **taken.get(turn.message_id, {})}
-    return {turn: tuple(sorted(of.values(), key=lambda one: one.index)) for turn, of in taken.items()}
+            stored[turn.message_id] = {**logged, **stored.get(turn.message_id, {})}
+    return {turn: tuple(sorted(own.values(), key=lambda step: step.index)) for turn, own in stored.items()}
 
 
 def steps_before(
@@ -52,28 +52,30 @@ def steps_before(
     """Return the steps of each interrupted attempt at this turn, oldest first, except those of the messages
     ``without``.
     """
-    cut = schema.turn.c.status == "interrupted"
-    mine = (schema.turn.c.conversation_id == id_) & (schema.turn.c.round == turn.round)
-    mine &= (schema.turn.c.agent_id == turn.agent_id) & (schema.turn.c.attempt < turn.attempt)
-    ids = [one for one in connection.scalars(_ATTEMPTS.where(mine & cut)) if one not in without]
-    taken = _on_record(connection, id_, ids)
-    return [tuple(taken[one].values()) for one in ids if one in taken]
+    column = schema.turn.c
+    is_earlier = (column.conversation_id == id_) & (column.round == turn.round)
+    is_earlier &= (column.agent_id == turn.agent_id) & (column.attempt < turn.attempt)
+    query = _ATTEMPTS.where(is_earlier, column.status == "interrupted")
+    ids = [message_id for message_id in connection.scalars(query) if message_id not in without]
+    stored = _stored_steps(connection, id_, ids)
+    return [tuple(stored[message_id].values()) for message_id in ids if message_id in stored]
 
 
 def calls(connection: Connection, id_: str, message_id: str) -> set[str]:
     """Return the ids of the calls of that turn."""
-    mine = (schema.step.c.conversation_id == id_) & (schema.step.c.message_id == message_id)
-    return set(connection.scalars(select(schema.step.c.id).where(mine & (schema.step.c.type == "tool_call"))))
+    column = schema.step.c
+    query = select(column.id).where(column.conversation_id == id_, column.message_id == message_id)
+    return set(connection.scalars(query.where(column.type == "tool_call")))
 
 
-def _on_record(connection: Connection, id_: str, ids: Sequence[str]) -> dict[str, dict[str, Step]]:
-    taken: dict[str, dict[str, Step]] = {}
+def _stored_steps(connection: Connection, id_: str, ids: Sequence[str]) -> dict[str, dict[str, Step]]:
+    stored: dict[str, dict[str, Step]] = {}
     if not ids or connection.scalar(_ANY_STEP, {"of": id_}) is None:
-        return taken  # as in most rooms
-    for at in range(0, len(ids), IDS_PER_QUERY):
-        for row in connection.execute(_STEPS, {"of": id_, "ids": ids[at : at + IDS_PER_QUERY]}):
-            taken.setdefault(row.message_id, {})[row.id] = _step(row)
-    return taken
+        return stored  # as in most rooms
+    for start in range(0, len(ids), IDS_PER_QUERY):
+        for row in connection.execute(_STEPS, {"of": id_, "ids": ids[start : start + IDS_PER_QUERY]}):
+            stored.setdefault(row.message_id, {})[row.id] = _step(row)
+    return stored
 
 
 def _step(row: Row[Any]) -> Step:
@@ -95,33 +97,33 @@ def _steps_in_log(connection: Connection, id_: str, turn: TurnRow) -> dict[str, 
     does not belong to the step.
     """
     event = schema.event.c
-    mine = (
+    of_turn = (
         (event.conversation_id == id_) & (event.seq > turn.first_seq) & (event.message_id == turn.message_id)
     )
-    query = select(event.name, event.data).where(mine & event.name.in_(_OF_STEPS)).order_by(event.seq)
-    begun: dict[str, Step] = {}
+    query = select(event.name, event.data).where(of_turn & event.name.in_(_OF_STEPS)).order_by(event.seq)
+    found: dict[str, Step] = {}
     pieces: dict[str, tuple[list[str], list[str]]] = {}  # the pieces of content and of arguments
-    said = False
+    has_words = False
     for name, data in connection.execute(query):
         match log.decode(name, data):
             case StepSet(_, step):
-                begun[step.id] = step
+                found[step.id] = step
                 pieces[step.id] = [step.content], [step.arguments]
             case StepAdded(_, step_id, content, arguments) if step_id in pieces:
                 pieces[step_id][0].append(content)
                 pieces[step_id][1].append(arguments)
             case TextAdded(step_id=""):  # before any other step: stored when that began
-                said = True
+                has_words = True
             case TextAdded(text=text, step_id=step_id):
-                if step_id not in begun:
-                    begun[step_id] = Step(step_id, int(step_id.rpartition("-")[2]))
+                if step_id not in found:
+                    found[step_id] = Step(step_id, int(step_id.rpartition("-")[2]))
                     pieces[step_id] = [], []
-                    text = text.removeprefix(BETWEEN_STEPS) if said else text
+                    text = text.removeprefix(BETWEEN_STEPS) if has_words else text
                 pieces[step_id][0].append(text)
-                said = True
+                has_words = True
             case _:
                 pass
     return {
-        one: replace(step, content="".join(pieces[one][0]), arguments="".join(pieces[one][1]))
-        for one, step in begun.items()
+        step_id: replace(step, content="".join(pieces[step_id][0]), arguments="".join(pieces[step_id][1]))
+        for step_id, step in found.items()
     }

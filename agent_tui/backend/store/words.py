@@ -79,22 +79,22 @@ def excerpt(message: str, words: str) -> str:
     """
     plain = message.translate(_PLAIN)
     starts = _starts(words)
-    wanted = [_matches(start) for start in starts]
-    firsts = [match.start() for one in wanted if (match := one.search(plain))]
-    places = [_near(wanted, plain, first) for first in firsts]
+    patterns = [_matches(start) for start in starts]
+    firsts = [match.start() for pattern in patterns if (match := pattern.search(plain))]
+    places = [_near(patterns, plain, first) for first in firsts]
     first = max(places, key=lambda near: (len(near), -near[0]))[0] if places else 0
     before = [word.start() for word in _TERMS.finditer(message, max(0, first - EXCERPT_REACH), first)]
     begin = before[-EXCERPT_LEAD] if len(before) >= EXCERPT_LEAD else max(0, first - EXCERPT_REACH)
     behind = list(islice(_TERMS.finditer(message, begin, first + EXCERPT_REACH), EXCERPT_WORDS + 1))
     end = behind[-2].end() if len(behind) > EXCERPT_WORDS else min(len(message), first + EXCERPT_REACH)
-    said = snippet_text(_with_marks(message, plain, starts, begin, end))
-    return f"{'…' if begin else ''}{said}{'…' if end < len(message) else ''}"
+    snippet = snippet_text(_with_marks(message, plain, starts, begin, end))
+    return f"{'…' if begin else ''}{snippet}{'…' if end < len(message) else ''}"
 
 
-def _near(wanted: Sequence[re.Pattern[str]], plain: str, first: int) -> list[int]:
+def _near(patterns: Sequence[re.Pattern[str]], plain: str, first: int) -> list[int]:
     """Return ``first`` and the places of the matches near it, in order."""
     begin, end = max(0, first - EXCERPT_NEAR), first + EXCERPT_NEAR
-    return sorted({first, *(match.start() for one in wanted if (match := one.search(plain, begin, end)))})
+    return sorted({first, *(match.start() for one in patterns if (match := one.search(plain, begin, end)))})
 
 
 def _with_marks(whole: str, plain: str, starts: Sequence[str], begin: int, end: int) -> str:

@@ -17,8 +17,8 @@ def links(connection: Connection, id_: str) -> dict[str, TreeLink]:
     people = select(_USER.id, _USER.parent, literal("user").label("role"), _USER.first_seq)
     answers = select(_TURN.message_id, _TURN.parent, literal("assistant"), _TURN.first_seq)
     both = union_all(people.where(_USER.conversation_id == id_), answers.where(_TURN.conversation_id == id_))
-    found = connection.execute(both.order_by(literal_column("first_seq")))
-    return {row.id: TreeLink(*row) for row in found}
+    rows = connection.execute(both.order_by(literal_column("first_seq")))
+    return {row.id: TreeLink(*row) for row in rows}
 
 
 def branch(links: Mapping[str, TreeLink], head: str) -> list[str]:

@@ -21,23 +21,23 @@ def file_changes(
     """Return the changes to files, each with its call, in their order. Raises ``NotFound``."""
     conversation(connection, id_, kinds)
     changes, calls = schema.file_change.c, schema.step.c
-    mine = (calls.conversation_id == changes.conversation_id) & (calls.message_id == changes.message_id)
+    same_turn = (calls.conversation_id == changes.conversation_id) & (calls.message_id == changes.message_id)
     query = (
         select(
             *(changes[field.name] for field in fields(FileChanged)),
             *(calls[name].label(f"call_{name}") for name in ("id", "status", "seconds", "success")),
         )
-        .join_from(schema.file_change, schema.step, mine & (calls.place == changes.place))
+        .join_from(schema.file_change, schema.step, same_turn & (calls.place == changes.place))
         .join(schema.turn, _TURN.message_id == changes.message_id)
         .where(changes.conversation_id == id_)
         .order_by(_TURN.first_seq, changes.place)
     )
-    found = []
+    changed = []
     for *values, call_id, status, seconds, success in connection.execute(query):
         change = FileChanged(*values)
         call = Step(call_id, change.place, "tool_call", status=status, seconds=seconds, success=success)
-        found.append((change, call))
-    return found
+        changed.append((change, call))
+    return changed
 
 
 def rules(connection: Connection) -> list[StoredRule]:

@@ -48,7 +48,7 @@ _AGENTS = (
     .where(~schema.agent.c.removed)
     .order_by(schema.agent.c.turn_order)
 )
-_THEIR_AGENTS = _AGENTS.where(schema.agent.c.conversation_id.in_(_SOME))
+_SOME_AGENTS = _AGENTS.where(schema.agent.c.conversation_id.in_(_SOME))
 _QUEUE = (
     select(
         *(schema.inbox.c[name] for name in ("conversation_id", "id", "content")),
@@ -59,7 +59,7 @@ _QUEUE = (
     .where(schema.inbox.c.state == "queued")
     .order_by(schema.inbox.c.number)
 )
-_THEIR_QUEUE = _QUEUE.where(schema.inbox.c.conversation_id.in_(_SOME))
+_SOME_QUEUES = _QUEUE.where(schema.inbox.c.conversation_id.in_(_SOME))
 _NEWEST = (
     select(_TURN.agent_id, _TURN.status)
     .join_from(
@@ -70,7 +70,7 @@ _NEWEST = (
     .where(_ROW.kind.in_(ROOM))
     .order_by(_TURN.attempt)
 )
-_THEIR_NEWEST = _NEWEST.where(_ROW.id.in_(_SOME))
+_SOME_NEWEST = _NEWEST.where(_ROW.id.in_(_SOME))
 
 
 def conversation(
@@ -79,13 +79,13 @@ def conversation(
     """Return the conversation if it is of one of these kinds; raises ``NotFound`` also while it is being
     deleted, and ``StoreError`` for a damaged one unless ``or_damaged``.
     """
-    found = _conversations(connection, _ONE, {"id": id_})
-    if not found or found[0].desired == "deleted" or found[0].kind not in kinds:
+    rows = _conversations(connection, _ONE, {"id": id_})
+    if not rows or rows[0].desired == "deleted" or rows[0].kind not in kinds:
         word = "room" if kinds == ROOM else "conversation"
         raise NotFound(f"There is no {word} {id_[:100]}", status=404)
-    if found[0].damaged and not or_damaged:
-        raise damaged(found[0].kind, id_, found[0].damaged)
-    return found[0]
+    if rows[0].damaged and not or_damaged:
+        raise damaged(rows[0].kind, id_, rows[0].damaged)
+    return rows[0]
 
 
 def exists(connection: Connection, id_: str) -> bool:
@@ -111,10 +111,9 @@ def conversations(
 
 def turn_states(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
     """Return agent id → status of its newest attempt in its room's newest round, for all rooms or some."""
-    found = (
-        connection.execute(_NEWEST) if ids is None else connection.execute(_THEIR_NEWEST, {"ids": list(ids)})
-    )
-    return {row.agent_id: row.status for row in found}
+    query, values = (_NEWEST, {}) if ids is None else (_SOME_NEWEST, {"ids": list(ids)})
+    rows = connection.execute(query, values)
+    return {row.agent_id: row.status for row in rows}
 
 
 def conversation_with_states(
@@ -129,35 +128,35 @@ def conversations_with_states(
     connection: Connection, kinds: Collection[str], ids: Collection[str] | None
 ) -> tuple[list[ConversationRow], dict[str, str]]:
     """Return conversations of these kinds, all or some, and the rooms' ``turn_states`` of the same moment."""
-    found = turn_states(connection, ids) if kinds == ROOM else {}
-    return conversations(connection, kinds, ids=ids), found
+    states = turn_states(connection, ids) if kinds == ROOM else {}
+    return conversations(connection, kinds, ids=ids), states
 
 
 def _conversations(
     connection: Connection, query: Select[Any], values: Mapping[str, object] = MappingProxyType({})
 ) -> list[ConversationRow]:
-    found = connection.execute(query, values).mappings().all()
-    agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
+    rows = connection.execute(query, values).mappings().all()
+    agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in rows}
     wrong: dict[str, str] = {}  # id → what cannot be read of its other rows
     all_agents, all_waiting, some = _AGENTS, _QUEUE, {}
     if len(agents) <= FEW:
-        all_agents, all_waiting, some = _THEIR_AGENTS, _THEIR_QUEUE, {"ids": list(agents)}
-    for id_, *of_agent in connection.execute(all_agents, some) if found else ():
-        if field := damaged_place(AgentInfo, of_agent):
+        all_agents, all_waiting, some = _SOME_AGENTS, _SOME_QUEUES, {"ids": list(agents)}
+    for id_, *values_of_agent in connection.execute(all_agents, some) if rows else ():
+        if field := damaged_place(AgentInfo, values_of_agent):
             wrong[id_] = f"{field} of an agent"
         elif id_ in agents:
-            agents[id_].append(AgentInfo(*of_agent))
-    queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in found}
-    for row in connection.execute(all_waiting, some).mappings() if found else ():
-        words = dict(row)
-        id_ = words.pop("conversation_id")
-        if field := damaged_field(QueuedMessage, words):
+            agents[id_].append(AgentInfo(*values_of_agent))
+    queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in rows}
+    for row in connection.execute(all_waiting, some).mappings() if rows else ():
+        fields = dict(row)
+        id_ = fields.pop("conversation_id")
+        if field := damaged_field(QueuedMessage, fields):
             wrong[id_] = f"{field} of a queued message"
         elif id_ in queues:
-            queues[id_].append(QueuedMessage(**words))
+            queues[id_].append(QueuedMessage(**fields))
     return [
         _conversation(row, wrong.get(row["id"], ""), tuple(agents[row["id"]]), tuple(queues[row["id"]]))
-        for row in found
+        for row in rows
     ]
 
 
@@ -176,6 +175,6 @@ def _conversation(
         wrong = "agent"
     if not wrong:
         return ConversationRow(**values, tools=tools, agents=agents, queue=queue)
-    told = f"damaged: {wrong}"
-    values = {"name": "", **intact(ConversationRow, values), "status": "error", "error": told}
-    return ConversationRow(**{**values, "last_speaker": "", "last_words": told}, agents=agents, damaged=wrong)
+    line = f"damaged: {wrong}"
+    values = {"name": "", **intact(ConversationRow, values), "status": "error", "error": line}
+    return ConversationRow(**{**values, "last_speaker": "", "last_words": line}, agents=agents, damaged=wrong)

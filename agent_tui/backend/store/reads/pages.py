@@ -44,25 +44,25 @@ def page(
             if after not in path:
                 raise NotFound(f"There is no message {after[:100]} in this branch", status=404)
             path = path[path.index(after) + 1 :]
-    read: list[Message] = []
-    found: list[Message] = []
-    for at in range(0, min(limit, len(path)), MESSAGES_PER_READ):
-        read += messages(connection, row, path[at : min(at + MESSAGES_PER_READ, limit)], siblings)
-        found = that_fit(read)
-        if len(found) < len(read):
+    all_read: list[Message] = []
+    fitting: list[Message] = []
+    for start in range(0, min(limit, len(path)), MESSAGES_PER_READ):
+        all_read += messages(connection, row, path[start : min(start + MESSAGES_PER_READ, limit)], siblings)
+        fitting = that_fit(all_read)
+        if len(fitting) < len(all_read):
             break
-    return MessagePage(found, len(path) > len(found), row.last_seq)
+    return MessagePage(fitting, len(path) > len(fitting), row.last_seq)
 
 
 def _message_ids(connection: Connection, id_: str, after: str | None, limit: int) -> list[str]:
     """Return the ids of messages in the order of their beginning."""
     start = 0
     if after is not None:
-        known = union_all(
+        first_seqs = union_all(
             select(_TURN.first_seq).where(is_turn(id_, after)),
             select(_USER.first_seq).where(_USER.conversation_id == id_, _USER.id == after),
         )
-        start = connection.execute(known).scalar() or 0
+        start = connection.execute(first_seqs).scalar() or 0
         if not start:
             raise NotFound(f"There is no message {after[:100]} in this room", status=404)
     is_good = (_TURN.reason == "") & (_TURN.error == "")
@@ -86,19 +86,19 @@ def messages(
     versions: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> list[Message]:
     """Return these messages in this order; current ones as far as they have come."""
-    found: dict[str, Message] = {}
-    for at in range(0, len(ids), IDS_PER_QUERY):
-        some = ids[at : at + IDS_PER_QUERY]
-        for values in connection.execute(_SAID.where(_USER.conversation_id == row.id, _USER.id.in_(some))):
-            said = UserSaid(*values)
-            found[said.id] = user_message(row.id, said, versions.get(said.id, ()), kind=row.kind)
-        query = TURNS.where(_TURN.conversation_id == row.id, _TURN.message_id.in_(some))
+    by_id: dict[str, Message] = {}
+    for start in range(0, len(ids), IDS_PER_QUERY):
+        chunk = ids[start : start + IDS_PER_QUERY]
+        for values in connection.execute(_SAID.where(_USER.conversation_id == row.id, _USER.id.in_(chunk))):
+            speech = UserSaid(*values)
+            by_id[speech.id] = user_message(row.id, speech, versions.get(speech.id, ()), kind=row.kind)
+        query = TURNS.where(_TURN.conversation_id == row.id, _TURN.message_id.in_(chunk))
         turns = turns_of(connection, row.id, query)
-        taken = steps(connection, row.id, turns)
+        steps_by_turn = steps(connection, row.id, turns)
         for turn in turns:
-            of, others = taken.get(turn.message_id, ()), versions.get(turn.message_id, ())
-            found[turn.message_id] = turn_message(row.id, turn, of, others, kind=row.kind)
-    return [found[id_] for id_ in ids if id_ in found]
+            own_steps, siblings = steps_by_turn.get(turn.message_id, ()), versions.get(turn.message_id, ())
+            by_id[turn.message_id] = turn_message(row.id, turn, own_steps, siblings, kind=row.kind)
+    return [by_id[id_] for id_ in ids if id_ in by_id]
 
 
 def messages_for_model(connection: Connection, row: ConversationRow, last: str) -> list[Message]:

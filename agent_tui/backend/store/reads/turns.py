@@ -21,7 +21,7 @@ from agent_tui.wire.log import event_name
 
 # A turn that was interrupted for one of these reasons is over: its text is kept.
 FINAL_REASONS = ("stop", "skip", "length")
-TOLD_REASONS = ("stop", "length")  # models are not told what a person skipped
+KEPT_REASONS = ("stop", "length")  # models are not told what a person skipped
 
 _TURN, _USER, _EVENT = schema.turn.c, schema.user_message.c, schema.event.c
 _ID: BindParameter[Any] = bindparam("id")
@@ -37,7 +37,7 @@ _SAID_BY_PEOPLE = select(
     _USER.id, _USER.round, _USER.first_seq, _USER.sender_name, _USER.text, _USER.to_agent
 ).where(_USER.conversation_id == _ID, _USER.round >= bindparam("round"))
 _LATER = schema.turn.alias()
-_STANDS = (_TURN.status == "completed") | ((_TURN.status == "interrupted") & _TURN.reason.in_(TOLD_REASONS))
+_STANDS = (_TURN.status == "completed") | ((_TURN.status == "interrupted") & _TURN.reason.in_(KEPT_REASONS))
 _IS_CONTINUED = (
     select(_LATER.c.message_id)
     .where(_LATER.c.conversation_id == _TURN.conversation_id, _LATER.c.continues == _TURN.message_id)
@@ -99,28 +99,29 @@ def contributions(connection: Connection, id_: str, from_round: int = 0) -> list
     """Return what was finally said from that round on: people's words and turns that will not be said again,
     but for those that a person skipped. In the order of their beginning.
     """
-    found = connection.execute(_SAID_BY_PEOPLE, {"id": id_, "round": from_round})
-    words = [
-        Contribution(one, round_, seq, "", -1, name, text, to) for one, round_, seq, name, text, to in found
+    rows = connection.execute(_SAID_BY_PEOPLE, {"id": id_, "round": from_round})
+    spoken = [
+        Contribution(row.id, row.round, row.first_seq, "", -1, row.sender_name, row.text, row.to_agent)
+        for row in rows
     ]
-    words += _said_by_agents(connection, id_, from_round)
-    return sorted(words, key=lambda word: word.seq)
+    spoken += _said_by_agents(connection, id_, from_round)
+    return sorted(spoken, key=lambda contribution: contribution.seq)
 
 
 def _said_by_agents(connection: Connection, id_: str, from_round: int) -> list[Contribution]:
-    found: dict[str, Contribution] = {}
+    whole_turns: dict[str, Contribution] = {}
     rests: dict[str, str] = {}  # id → the text after that message's own
     values = {"id": id_, "round": from_round}
-    for continues, is_final, *of_turn in connection.execute(_SAID_BY_AGENTS, values):
-        said = Contribution(*of_turn)
-        if not (is_final or said.id in rests):
+    for continues, is_final, *fields in connection.execute(_SAID_BY_AGENTS, values):
+        part = Contribution(*fields)
+        if not (is_final or part.id in rests):
             continue
-        whole = said.text + rests.get(said.id, "")
+        text = part.text + rests.get(part.id, "")
         if continues:
-            rests[continues] = whole
+            rests[continues] = text
         else:
-            found[said.id] = replace(said, text=whole)
-    return list(found.values())
+            whole_turns[part.id] = replace(part, text=text)
+    return list(whole_turns.values())
 
 
 def chain(connection: Connection, id_: str, message_id: str) -> list[tuple[TurnRow, tuple[Step, ...]]]:
@@ -134,16 +135,16 @@ def chain(connection: Connection, id_: str, message_id: str) -> list[tuple[TurnR
             break
         rows.insert(0, TurnRow(**row))
         message_id = rows[0].continues
-    taken = steps(connection, id_, rows)
-    parts = [(row, taken.get(row.message_id, ())) for row in rows]
-    return [(row, of) for row, of in parts if row.text or of]
+    steps_by_turn = steps(connection, id_, rows)
+    parts = [(row, steps_by_turn.get(row.message_id, ())) for row in rows]
+    return [(row, own_steps) for row, own_steps in parts if row.text or own_steps]
 
 
 def whole_text(parts: Sequence[tuple[TurnRow, tuple[Step, ...]]]) -> str:
     """Return the text of a ``chain``'s attempts as one message."""
     whole: tuple[Step, ...] = ()
-    for row, of in parts:
-        whole = joined_steps(whole, of or (Step("step-0", content=row.text),))
+    for row, own_steps in parts:
+        whole = joined_steps(whole, own_steps or (Step("step-0", content=row.text),))
     return said_in(whole)
 
 
@@ -158,17 +159,17 @@ def continuable(
         raise NotFound(f"There is no answer {message_id[:100]}", status=404)
     parts = chain(connection, id_, message_id)
     last = parts[-1][0].message_id if parts else message_id
-    going_on = (_TURN.continues == last) & _TURN.status.in_(("streaming", "completed"))
+    continuation = (_TURN.continues == last) & _TURN.status.in_(("streaming", "completed"))
     rest = connection.execute(
-        select(_TURN.message_id).where((_TURN.conversation_id == id_) & going_on)
+        select(_TURN.message_id).where((_TURN.conversation_id == id_) & continuation)
     ).first()
     return parts, rest is None and status in ("interrupted", "failed")
 
 
 def first_event(connection: Connection, id_: str, message_id: str) -> int | None:
     """Return the seq of this turn's first event, ``None`` if there is no such turn."""
-    found: int | None = connection.execute(select(_TURN.first_seq).where(is_turn(id_, message_id))).scalar()
-    return found
+    seq: int | None = connection.execute(select(_TURN.first_seq).where(is_turn(id_, message_id))).scalar()
+    return seq
 
 
 def answer_start(connection: Connection, id_: str, seq: int) -> int:
@@ -182,21 +183,21 @@ def earlier_question(connection: Connection, id_: str, client_key: str) -> tuple
     query = select(_TURN.message_id, _TURN.first_seq, _USER.first_seq).select_from(schema.turn)
     query = query.outerjoin(schema.user_message, _USER.id == _TURN.parent)
     query = query.where(_TURN.conversation_id == id_, _TURN.client_key == client_key)
-    found = connection.execute(query).first() if client_key else None
-    if found is None:
+    answer = connection.execute(query).first() if client_key else None
+    if answer is None:
         return None
     # A question is stored just before its first answer begins.
-    return found[0], found[1] - (2 if found[2] == found[1] - 1 else 1)
+    return answer[0], answer[1] - (2 if answer[2] == answer[1] - 1 else 1)
 
 
 def inbox(connection: Connection, id_: str, message_id: str = "", client_key: str = "") -> tuple[str, str]:
     """Return (id, state) of a message in the inbox; raises ``NotFound``."""
     column, value = (schema.inbox.c.id, message_id) if message_id else (schema.inbox.c.client_key, client_key)
     query = select(schema.inbox.c.id, schema.inbox.c.state).where(schema.inbox.c.conversation_id == id_)
-    found = connection.execute(query.where(column == value)).first() if value else None
-    if found is None:
+    message = connection.execute(query.where(column == value)).first() if value else None
+    if message is None:
         raise NotFound(f"There is no message {message_id[:100]} in the queue", status=404)
-    return found.id, found.state
+    return message.id, message.state
 
 
 def is_turn(id_: str, message_id: str) -> ColumnElement[bool]:
