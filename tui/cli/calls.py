@@ -26,7 +26,6 @@ def open_rooms(connection: Connection, wanted: str | None = None, plain: bool = 
 
 
 def chat(connection: Connection, conversation: str | None, new: bool, plain: bool) -> int:
-    """Show a chat."""
     if conversation and new:
         raise ConfigError("--new makes a conversation", f"see {PROGRAM} chat --help")
     asked = ScreenArguments(chat=conversation or "", is_new=new, is_plain=plain)
@@ -41,18 +40,18 @@ def set_up_models() -> int:
 # --- rooms -------------------------------------------------------------------------------------------------
 
 
-def new_room(connection: Connection, output_format: OutputFormat, **said: Any) -> None:
-    """Make a room; ``said`` are its options."""
-    new = room_of_options(options_of(said))
+def new_room(connection: Connection, output_format: OutputFormat, **given: Any) -> None:
+    """Make a room; ``given`` are its options."""
+    new = room_of_options(options_of(given))
     source = startup.choose_source(connection)
     from tui.cli.commands import rooms
 
     rooms.new_room(source, new, output_format)
 
 
-def run_room(connection: Connection, room: str | None, output_format: Any, **said: Any) -> int:
-    """Run a room to its end: an existing one, or one that ``said`` describes."""
-    options, wanted = options_of(said), room
+def run_room(connection: Connection, room: str | None, output_format: Any, **given: Any) -> int:
+    """Run a room to its end: an existing one, or one that ``given`` describes."""
+    options, wanted = options_of(given), room
     if wanted is not None and options.from_file is None and is_room_file(wanted):
         options, wanted = replace(options, from_file=Path(wanted)), None
     if wanted is not None and options.strict and options.provider == DEMO_PROVIDER:
@@ -80,15 +79,15 @@ def ask(
     tools: str | None,
     allow: Sequence[str] | None,
     thinking: bool,
-    **said: Any,
+    **fields: Any,
 ) -> int:
-    """Ask one question; ``said`` are fields of ``AskOptions``."""
-    if said["conversation"] is not None and not said["conversation"].strip():
+    """Ask one question; ``fields`` are the other fields of ``AskOptions``."""
+    if fields["conversation"] is not None and not fields["conversation"].strip():
         raise ConfigError("CONVERSATION is empty", f"see {PROGRAM} ask --help")
     from tui.cli.headless.ask_input import AskOptions, read_question
 
-    said |= {"tools": tool_list(tools), "allow": tuple(allow or ()), "thinking": thinking or None}
-    options = AskOptions(server=connection.again, **said)
+    fields |= {"tools": tool_list(tools), "allow": tuple(allow or ()), "thinking": thinking or None}
+    options = AskOptions(server=connection.again, **fields)
     other = None if wants_embedded(connection) else other_server(connection, *ANSWERING)
     agent = other.agent if other is not None else None
     is_socket = agent is not None and agent.kind == SOCKET

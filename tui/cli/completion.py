@@ -121,8 +121,8 @@ def providers(ctx: Any) -> Offered:
     if not wants_embedded(ctx.obj):
         return []
     config = load()
-    named = [(one.name, one.kind) for one in config.providers.values()]
-    agents = [one.name for one in config.backends.values() if one.kind in AGENT_KINDS]
+    named = [(provider.name, provider.kind) for provider in config.providers.values()]
+    agents = [backend.name for backend in config.backends.values() if backend.kind in AGENT_KINDS]
     remote = [(f"{AGENT_PROVIDER}{name}", "an agent on another server") for name in agents]
     return _only_plain([*named, *remote, (DEMO_PROVIDER, "the demo model")])
 
@@ -133,7 +133,6 @@ def backends() -> Offered:
 
 
 def templates() -> Offered:
-    """Return the templates of agents."""
     from agent_tui.config import agent_templates  # lazy: it reads files
 
-    return _only_plain((one.id, one.in_language("en")[2]) for one in agent_templates.load()[0])
+    return _only_plain((template.id, template.in_language("en")[2]) for template in agent_templates.load()[0])

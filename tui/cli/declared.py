@@ -579,7 +579,7 @@ COMMANDS: Final = {
 
 def children(path: str) -> list[Command]:
     """Return the commands of a group; those of ``ROOT`` are the first words."""
-    return [one for one in COMMANDS.values() if one.group == path and one.path]
+    return [command for command in COMMANDS.values() if command.group == path and command.path]
 
 
 def path_in(words: Sequence[str]) -> str:

@@ -68,15 +68,18 @@ def _in_words(text: str) -> str:
 def help_page(path: str) -> str:
     """Return the help page of a command, "" for the program's."""
     if path == ROOT:
-        words = _lines((f"  {PROGRAM} {_command_head(one)}", _with_words(one)) for one in children(ROOT))
+        words = _lines(
+            (f"  {PROGRAM} {_command_head(group)}", _with_words(group)) for group in children(ROOT)
+        )
         head = f"{_in_words(_USAGE)}{PROGRAM} [COMMAND]\n\n{_in_words(_HEAD)}\n\n"
         home = _entry(f"  {PROGRAM}", _in_words(_HOME))
         return "".join([head, home, words, *map(_in_words, (_ROOT_OPTIONS, _SERVER, _EXIT_CODES))])
     command = COMMANDS[path]
     blocks = [_usage(command), *_paragraphs(_in_words(command.about))]
-    blocks += [_filled(_in_words(one.text), "  ") for one in command.arguments if one.text]
-    blocks.append(_lines((f"  {_command_head(one)}", _in_words(one.brief)) for one in children(path)))
-    blocks.append(_lines((_option_head(one), _in_words(one.text)) for one in command.options if one.text))
+    blocks += [_filled(_in_words(argument.text), "  ") for argument in command.arguments if argument.text]
+    blocks.append(_lines((f"  {_command_head(child)}", _in_words(child.brief)) for child in children(path)))
+    options = [option for option in command.options if option.text]
+    blocks.append(_lines((_option_head(option), _in_words(option.text)) for option in options))
     blocks += _paragraphs(_in_words(command.after))
     page = "\n".join(block for block in blocks if block)
     return page + (_in_words(_SERVER) if command.has_server and not command.local else "")
@@ -99,19 +102,22 @@ def _escaped(text: str) -> str:
 
 def _with_words(group: Command) -> str:
     """Return what a group of commands is for, and in a line below its commands."""
-    words = " | ".join(one.path.rpartition(" ")[2] for one in children(group.path))
+    words = " | ".join(command.path.rpartition(" ")[2] for command in children(group.path))
     return f"{_in_words(group.brief)}\n{words}".strip()
 
 
 def _command_head(command: Command) -> str:
     """Return a command as on its group's page: its last word, and its arguments."""
     arguments = [] if command.own_parser or not command.runs else command.arguments
-    return " ".join([command.path.rpartition(" ")[2], *(one.shown for one in arguments)])
+    return " ".join([command.path.rpartition(" ")[2], *(argument.shown for argument in arguments)])
 
 
 def _parts(command: Command) -> list[str]:
     arguments = () if command.own_parser else command.arguments
-    return [*(one.shown for one in arguments), *(one.shown for one in command.options)]
+    return [
+        *(argument.shown for argument in arguments),
+        *(option.shown for option in command.options),
+    ]
 
 
 def _usage(command: Command) -> str:

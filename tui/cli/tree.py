@@ -71,8 +71,8 @@ def complete() -> int:
 
 def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> ConfigError:
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
-    for pattern, said in PLAIN.items():
-        message = re.sub(pattern, said, message)
+    for pattern, plain in PLAIN.items():
+        message = re.sub(pattern, plain, message)
     message = re.sub(r"^Missing argument '(.*)'$", lambda found: f"{found[1].upper()} is missing", message)
     context = getattr(error, "ctx", None)
     where = _path(context) if context is not None else path_in(arguments)
@@ -149,8 +149,11 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
     def called(context: typer.Context, **given: Any) -> int:
         if is_group and context.invoked_subcommand is not None:
             return exits.DONE
-        values = {one.field: _given_text(command, one, given[one.name.lower()]) for one in arguments}
-        values |= {one.called: given[one.called] for one in options}
+        values = {
+            argument.field: _given_text(command, argument, given[argument.name.lower()])
+            for argument in arguments
+        }
+        values |= {option.called: given[option.called] for option in options}
         connection: Connection = context.obj
         if command.local:
             _refuse_connection(connection, command.local)
@@ -166,7 +169,7 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
     parameters += [*map(_argument, arguments), *map(_option, options)]
     # Typer reads both.
     called.__signature__ = Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
 
 
@@ -193,9 +196,9 @@ def _completion(declared: Argument | Option) -> Any:
 
 def _argument(argument: Argument) -> Parameter:
     type_: Any = list[str] if argument.many else str
-    said = typer.Argument(autocompletion=_completion(argument))
+    declared = typer.Argument(autocompletion=_completion(argument))
     default = None if argument.optional else Parameter.empty
-    return _parameter(argument.name.lower(), type_, said, default)
+    return _parameter(argument.name.lower(), type_, declared, default)
 
 
 def _option(option: Option) -> Parameter:
@@ -218,8 +221,8 @@ def _option(option: Option) -> Parameter:
     if len(about) > MAX_ABOUT_CHARACTERS:
         about = f"{about[: MAX_ABOUT_CHARACTERS - 3]}..."
     completes = _completion(option)
-    said: Any = typer.Option(*names, help=about, envvar=variable, min=least, autocompletion=completes)
-    return _parameter(option.called, type_, said, default)
+    declared: Any = typer.Option(*names, help=about, envvar=variable, min=least, autocompletion=completes)
+    return _parameter(option.called, type_, declared, default)
 
 
 @cache
@@ -230,8 +233,8 @@ def _server_options() -> list[Any]:
     return list(get_command(app).params)
 
 
-def _parameter(name: str, type_: Any, said: Any, default: Any) -> Parameter:
-    kind: Any = Annotated[type_ | None if default is None else type_, said]
+def _parameter(name: str, type_: Any, declared: Any, default: Any) -> Parameter:
+    kind: Any = Annotated[type_ | None if default is None else type_, declared]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
@@ -259,7 +262,7 @@ def _tree() -> typer.Typer:
         context_settings={"help_option_names": [*HELP_OPTIONS]},
     )
     groups = {ROOT: app}
-    for path in dict.fromkeys(one.group for one in COMMANDS.values() if one.group):
+    for path in dict.fromkeys(command.group for command in COMMANDS.values() if command.group):
         group = COMMANDS[path]
         groups[path] = typer.Typer(
             cls=_Rooms if path == "rooms" else _Group,
@@ -267,14 +270,14 @@ def _tree() -> typer.Typer:
             invoke_without_command=bool(group.runs),
             rich_markup_mode=None,
         )
-    for path, one in COMMANDS.items():
-        last, brief = path.rpartition(" ")[2], translated(CLI, one.brief)
+    for path, command in COMMANDS.items():
+        last, brief = path.rpartition(" ")[2], translated(CLI, command.brief)
         if path in groups:
             app.add_typer(groups[path], name=path, help=brief)
             continue
-        settings = {"ignore_unknown_options": True} if one.own_parser else {}
-        adds = groups[one.group].command(last, cls=_One, help=brief, context_settings=settings)
-        adds(_callback(one))
+        settings = {"ignore_unknown_options": True} if command.own_parser else {}
+        adds = groups[command.group].command(last, cls=_One, help=brief, context_settings=settings)
+        adds(_callback(command))
     groups["rooms"].command(OPEN_ROOM, cls=_One, hidden=True)(_callback(COMMANDS["rooms"]))
     return app
 

@@ -125,8 +125,8 @@ async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None
 
 
 def _without(wanted: Sequence[str], tools: Sequence[ToolInfo]) -> list[str]:
-    known = {tool.name for tool in tools}
-    return [name for name in wanted if name not in known]
+    names = {tool.name for tool in tools}
+    return [name for name in wanted if name not in names]
 
 
 def waiting_line(servers: str) -> str:
@@ -134,38 +134,38 @@ def waiting_line(servers: str) -> str:
     return say("plain.servers", servers=inert_line(servers))
 
 
-def note_line(noted: ev.TurnNoted) -> str:
+def note_line(event: ev.TurnNoted) -> str:
     """Return a note about a turn as one line; "" if there is nothing to say. It names the agent, except for
     an MCP server's problem, which is the same for all agents of a room.
     """
-    match noted.note:
-        case "servers_wait" if noted.about:
-            return waiting_line(noted.about)
+    match event.note:
+        case "servers_wait" if event.about:
+            return waiting_line(event.about)
         case "server_missing":
-            return say("plain.server_missing", server=inert_line(localised(noted.about)))
+            return say("plain.server_missing", server=inert_line(localised(event.about)))
         case "form_declined":
-            return say("turn.server_missing", server=inert_line(noted.about))
+            return say("turn.server_missing", server=inert_line(event.about))
         case "file_offered" | "file_saved" | "orphan" | "agent_left" | "not_cancelled":
-            found = say(f"plain.{noted.note}", about=inert_line(noted.about))
+            found = say(f"plain.{event.note}", about=inert_line(event.about))
         case "unreadable":
-            found = localised(inert_line(noted.about))
+            found = localised(inert_line(event.about))
         case "file_refused" | "progress":
-            found = inert_line(noted.about)
+            found = inert_line(event.about)
         case "loading" | "no_tools" | "no_images":
-            found = say(f"turn.{noted.note}")
+            found = say(f"turn.{event.note}")
         case "guide_unread":
-            found = guide(ev.Note(noted.note, noted.about))
+            found = guide(ev.Note(event.note, event.about))
         case "summarising":
-            found = say("chat.summarising", count=count(noted.count))
-        case "trimmed" if noted.count:
-            found = left_out(noted.count)
-        case "shortened" if noted.count:
-            found = say_count("turn.shortened", noted.count)
+            found = say("chat.summarising", count=count(event.count))
+        case "trimmed" if event.count:
+            found = left_out(event.count)
+        case "shortened" if event.count:
+            found = say_count("turn.shortened", event.count)
         case "rate_limit":
-            found = say("agent.rate_limited", seconds=ceil(noted.seconds))
+            found = say("agent.rate_limited", seconds=ceil(event.seconds))
         case _:
             return ""
-    name = inert_line(noted.agent_name, MAX_NAME_CHARACTERS)
+    name = inert_line(event.agent_name, MAX_NAME_CHARACTERS)
     return f"{name}{say('between.detail')}{found}" if name else found
 
 

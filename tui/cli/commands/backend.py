@@ -39,7 +39,7 @@ def stop() -> None:
 
 def _work_text(work: runtime.Work) -> str:
     """Return "2 rooms and 1 answer", or with voice "2 rooms, 1 answer and 1 voice room"."""
-    said = {"rooms": say_count("work.rooms", work.rooms), "answers": say_count("work.answers", work.answers)}
+    texts = {"rooms": say_count("work.rooms", work.rooms), "answers": say_count("work.answers", work.answers)}
     if not work.voice_rooms:
-        return say("work.two", **said)
-    return say("work.three", **said, voice=say_count("work.voice", work.voice_rooms))
+        return say("work.two", **texts)
+    return say("work.three", **texts, voice=say_count("work.voice", work.voice_rooms))

@@ -80,18 +80,19 @@ def keys(output_format: OutputFormat) -> None:
     if output_format == "json":
         fields = [
             {
-                "id": one.id,
-                "keys": names_of(keymap.keys[one.id]),
-                "default": names_of(one.keys),
-                "does": one.description,
-                "where": one.scope,
+                "id": entry.id,
+                "keys": names_of(keymap.keys[entry.id]),
+                "default": names_of(entry.keys),
+                "does": entry.description,
+                "where": entry.scope,
             }
-            for one in catalogue()
+            for entry in catalogue()
         ]
         output.write_json({"keys": fields})
         return
     rows = [
-        (one.id, keymap.keys_of(one.id) or NO_KEY, translated(KEY, one.description)) for one in catalogue()
+        (entry.id, keymap.keys_of(entry.id) or NO_KEY, translated(KEY, entry.description))
+        for entry in catalogue()
     ]
     output.write(output.table(rows) + "\n")
     for problem in keymap.problems:

@@ -74,7 +74,7 @@ def tell_demo(speakers: Iterable[AgentInfo | ConversationInfo], *, embedded: boo
     """Say on stderr that the demo model speaks in place of a model that was named, or of those of a config
     file that was named and is not there; ``embedded``: our own backend reads it.
     """
-    models = dict.fromkeys(one.model for one in speakers if one.provider_id == DEMO_PROVIDER)
+    models = dict.fromkeys(speaker.model for speaker in speakers if speaker.provider_id == DEMO_PROVIDER)
     for name in models:
         if name not in ("", DEMO_PROVIDER):
             output.notice(localised(f"no provider is set up: the demo model answers in place of {name}"))
@@ -94,7 +94,7 @@ async def default_provider(client: Conversations[Any]) -> str | None:
         listed = await client.backend.providers()
     except NotOffered:
         return None
-    refuse_demo(one.id for one in listed[:1])
+    refuse_demo(provider.id for provider in listed[:1])
     return listed[0].id if listed else None
 
 
@@ -121,7 +121,7 @@ async def create(client: RoomsClient, new: NewRoom, *, embedded: bool) -> RoomIn
 
 
 def _agent(agent: FileAgent, provider: str | None) -> dict[str, str]:
-    said = {setting.name: getattr(agent, setting.called) for setting in settings_of(AgentInfo).values()}
-    said["system_prompt"] = agent.prompt or AGENT_PROMPT.format(name=agent.name)
-    said["provider_id"] = agent.provider or provider or ""
-    return {name: value for name, value in said.items() if value}
+    fields = {setting.name: getattr(agent, setting.called) for setting in settings_of(AgentInfo).values()}
+    fields["system_prompt"] = agent.prompt or AGENT_PROMPT.format(name=agent.name)
+    fields["provider_id"] = agent.provider or provider or ""
+    return {name: value for name, value in fields.items() if value}

@@ -41,11 +41,12 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
         found = found_here()
 
     async def ask(client: RoomsClient) -> list[dict[str, object]]:
-        return await asyncio.gather(*(_ask_provider(client, one) for one in await client.backend.providers()))
+        providers = await client.backend.providers()
+        return await asyncio.gather(*(_ask_provider(client, provider) for provider in providers))
 
     answers = ask_server(source, connect.rooms_client, ask)
     if output_format == "json":
-        output.write_json({"providers": answers, "found": [_fields(one) for one in found]})
+        output.write_json({"providers": answers, "found": [_fields(models) for models in found]})
     else:
         for answer in answers:
             output.say(_line(answer))
@@ -54,9 +55,9 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
         return exits.DONE
     is_demo = all(answer["kind"] == DEMO_PROVIDER for answer in answers)
     if found:
-        names = list_of(one.text for one in found)
-        told = f"found here, not used: {names}; {ACCEPT_FIRST if is_demo else ACCEPT}"
-        output.notice(localised(told))
+        names = list_of(models.text for models in found)
+        how = ACCEPT_FIRST if is_demo else ACCEPT
+        output.notice(localised(f"found here, not used: {names}; {how}"))
     elif is_demo:
         output.notice(localised(ONLY_DEMO))
     return exits.FAILED if any(answer["error"] for answer in answers) else exits.DONE
@@ -71,22 +72,22 @@ def found_here() -> list[FoundModels]:
 
 def found_names(found: Sequence[FoundModels]) -> str:
     """Return what was found on one line; for a key only the name of its variable."""
-    return ", ".join(f"{one.preset.label} ({_about(one)})" for one in found)
+    return ", ".join(f"{models.preset.label} ({_about(models)})" for models in found)
 
 
-def _about(one: FoundModels) -> str:
-    if one.variable:
-        return f"key in {one.variable}"
-    return "1 model" if one.models == 1 else f"{one.models} models"
+def _about(found: FoundModels) -> str:
+    if found.variable:
+        return f"key in {found.variable}"
+    return "1 model" if found.models == 1 else f"{found.models} models"
 
 
-def _fields(one: FoundModels) -> dict[str, object]:
+def _fields(found: FoundModels) -> dict[str, object]:
     return {
-        "name": one.preset.id,
-        "label": one.preset.label,
-        "base_url": one.address,
-        "key_variable": one.variable,
-        "models": one.models,
+        "name": found.preset.id,
+        "label": found.preset.label,
+        "base_url": found.address,
+        "key_variable": found.variable,
+        "models": found.models,
     }
 
 

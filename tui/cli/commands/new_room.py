@@ -67,18 +67,18 @@ class RoomOptions:
         return {name: value for name, value in self.values.items() if OPTIONS[name].of_made}
 
 
-def options_of(said: dict[str, Any]) -> RoomOptions:
-    """Return the options of the command line: ``said`` is by their names, with ``None``, ``False`` or an
+def options_of(given: dict[str, Any]) -> RoomOptions:
+    """Return the options of the command line: ``given`` is by their names, with ``None``, ``False`` or an
     empty list if not given. A folder is absolute then.
     """
     values: dict[str, Any] = {}
     for name, setting in OPTIONS.items():
-        value = said.pop(setting.option[2:].replace("-", "_"))
+        value = given.pop(setting.option[2:].replace("-", "_"))
         if isinstance(value, Path):
             value = str(named_path(value, setting.option, resolves=True))
         if value is not None and value is not False and value != []:
             values[name] = value
-    return RoomOptions(**said, values=values)
+    return RoomOptions(**given, values=values)
 
 
 def is_room_file(argument: str) -> bool:
@@ -93,8 +93,8 @@ def room_of_options(options: RoomOptions) -> NewRoom:
         file = read_room_file(options.from_file)
         for warning in file.warnings:
             output.notice(localised(warning))
-    said = {name: value for name, value in options.values.items() if value != "" or OPTIONS[name].required}
-    values = {**file.values, **said}
+    given = {name: value for name, value in options.values.items() if value != "" or OPTIONS[name].required}
+    values = {**file.values, **given}
     task = values.get("task", "")
     if not task.strip():
         if options.from_file is not None and "task" not in options.values:
@@ -110,14 +110,14 @@ def _agents(options: RoomOptions, file: RoomFile, task: str) -> tuple[FileAgent,
     agents, path = (asked, None) if asked else (file.agents, file.path)
     if agents is None:
         return None
-    known: list[agent_templates.Template] = []
+    templates: list[agent_templates.Template] = []
     if any(agent.template for agent in agents):
-        known, warnings = agent_templates.load()
+        templates, warnings = agent_templates.load()
         for warning in warnings:
             output.notice(localised(warning))
     elif asked and any(not wanted.strip() for wanted in options.templates or ()):
         raise ConfigError("--template needs an ID", f"{PROGRAM} rooms templates lists them")
-    return tuple(resolved(agents, known, task, path))
+    return tuple(resolved(agents, templates, task, path))
 
 
 def parse_agent(text: str) -> FileAgent:

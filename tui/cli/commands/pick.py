@@ -25,20 +25,20 @@ def find_conversation(conversations: Sequence[ConversationInfo], wanted: str) ->
     return _find([(chat.id, chat.title) for chat in conversations], wanted, "conversation")
 
 
-def _find(named: Sequence[tuple[str, str]], wanted: str, one: str) -> str:
+def _find(named: Sequence[tuple[str, str]], wanted: str, noun: str) -> str:
     found = (
         [pair for pair in named if pair[0] == wanted]
         or [pair for pair in named if pair[1] == wanted]
         or [pair for pair in named if pair[0].startswith(wanted) or pair[1].startswith(wanted)]
     )
-    shown, many = inert_line(wanted, MAX_NAME_CHARACTERS), f"{one}s"
+    shown, plural = inert_line(wanted, MAX_NAME_CHARACTERS), f"{noun}s"
     if not found:
-        hint = f"agent-tui {many} list names them"
-        if one == "room" and " " in wanted.strip():  # a task, perhaps
+        hint = f"agent-tui {plural} list names them"
+        if noun == "room" and " " in wanted.strip():  # a task, perhaps
             hint = "agent-tui rooms list names them; agent-tui rooms run --task TEXT makes a new one"
-        raise NotFound(f'there is no {one} "{shown}"', hint)
+        raise NotFound(f'there is no {noun} "{shown}"', hint)
     if len(found) > 1:
         names = [f"{id_} ({inert_line(name, MAX_NAME_CHARACTERS)})" for id_, name in found]
         names[MAX_CANDIDATES_NAMED:] = ["…"] if len(names) > MAX_CANDIDATES_NAMED else []
-        raise ConfigError(f'"{shown}" fits {len(found)} {many}', ", ".join(names))
+        raise ConfigError(f'"{shown}" fits {len(found)} {plural}', ", ".join(names))
     return found[0][0]

@@ -50,14 +50,14 @@ def keep_template(
     """Write a shipped template as the user's own file, print its path, as json its fields. Raises
     ``ConfigError`` if there is none with that id, or the user has such a file already.
     """
-    known = {template.id: template for template in found}
-    if template_id not in known:
+    by_id = {template.id: template for template in found}
+    if template_id not in by_id:
         shown = inert_line(template_id, MAX_SHOWN_CHARACTERS)
-        raise ConfigError(f'there is no template "{shown}"', f"there are {', '.join(known)}")
+        raise ConfigError(f'there is no template "{shown}"', f"there are {', '.join(by_id)}")
     path = agent_templates.own_folder() / f"{template_id}{agent_templates.SUFFIX}"
     if os.path.lexists(path):  # also one with an error: it may be almost done
         raise ConfigError(f'"{template_id}" is your own already', str(path))
-    kept = replace(known[template_id], path=agent_templates.save_template(known[template_id]), is_own=True)
+    kept = replace(by_id[template_id], path=agent_templates.save_template(by_id[template_id]), is_own=True)
     if output_format == "json":
         output.write_json(_fields(kept))
     else:

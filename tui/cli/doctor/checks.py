@@ -85,8 +85,8 @@ def run(as_json: bool) -> int:
         output.write_json({"ok": ok, "checks": [check.fields() for check in found]})
     elif ok:
         warnings = sum(check.status == "warning" for check in found)
-        told = "nothing failed, 1 warning" if warnings == 1 else f"nothing failed, {warnings} warnings"
-        output.say(localised(told))
+        summary = "nothing failed, 1 warning" if warnings == 1 else f"nothing failed, {warnings} warnings"
+        output.say(localised(summary))
     if not ok:
         failed = sum(not check.ok for check in found)
         output.complain(f"{failed} of {len(found)} checks failed")
@@ -107,10 +107,10 @@ def checks(here: Surroundings) -> Iterator[Check]:
 
 def lines(check: Check) -> list[str]:
     """Return the lines about a check for a person."""
-    told = localised(inert_line(check.told or check.detail, MAX_DETAIL_CHARACTERS))
+    detail = localised(inert_line(check.told or check.detail, MAX_DETAIL_CHARACTERS))
     signs = {status: say(f"doctor.{status}") for status in get_args(Status)}
     space = max(map(cell_len, signs.values())) + 1 - cell_len(signs[check.status])
-    title = localised(check.title) + (say("between.detail") + told if told else "")
+    title = localised(check.title) + (say("between.detail") + detail if detail else "")
     found = f"{signs[check.status]}{' ' * space}{title}"
     return [found, f"{'':<10}→ {localised(check.fix)}"] if check.fix else [found]
 

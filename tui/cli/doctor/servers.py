@@ -111,7 +111,7 @@ def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
     check = partial(Check, "models.found", "models found here")
     if not found:
         return check("ok", "none that are not set up")
-    names = list_of(one.text for one in found)
+    names = list_of(models.text for models in found)
     detail = f"{found_names(found)}: not used until you accept"
     fix = ACCEPT if has_providers else ACCEPT_FIRST
     return check("ok", detail, fix, detail.replace(found_names(found), names))
@@ -162,7 +162,7 @@ def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence
     if server.command and not shutil.which(server.command, path=environ.get("PATH", "")):
         detail = f"there is no command {inert_line(server.command, MAX_NAME_CHARACTERS)}"
         return check("failed", detail, f"install it, or correct {where}.command")
-    found = next((one for one in servers or () if one.name == server.name), None)
+    found = next((candidate for candidate in servers or () if candidate.name == server.name), None)
     if found is None:
         return check("skipped", "the backend does not say how it stands")
     detail, fix = (inert_line(text, MAX_PROBLEM_CHARACTERS) for text in (found.problem, found.fix))

@@ -21,7 +21,6 @@ _CONFIG_OF_TMUX: Final = "in ~/.tmux.conf"
 
 
 def checks(here: Surroundings) -> Iterator[Check]:
-    """Yield the checks of the terminal."""
     yield _kind(here.environ)
     yield _colors(here.environ)
     yield _locale(here.environ)

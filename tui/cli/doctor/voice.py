@@ -105,9 +105,9 @@ def libraries(names: Iterable[str] = LIBRARIES) -> Check:
 
 def sound(missing: Status) -> Iterator[Check]:
     """Check PortAudio, a sound server, a microphone and a speaker."""
-    for one in asyncio.run(check_sound()):
-        check = partial(Check, f"voice.{one.name.replace(' ', '_')}", one.name)
-        yield check("ok", one.found) if one.is_ok else check(missing, one.problem, one.fix)
+    for part in asyncio.run(check_sound()):
+        check = partial(Check, f"voice.{part.name.replace(' ', '_')}", part.name)
+        yield check("ok", part.found) if part.is_ok else check(missing, part.problem, part.fix)
 
 
 def runtime_folder(environ: Mapping[str, str], missing: Status) -> Check:

@@ -81,7 +81,6 @@ def _message(conversation_id: str, turn: Turn) -> Message:
 
 
 def of_conversation(conversation: ConversationInfo, messages: Sequence[Message]) -> Document:
-    """Return the document of a conversation."""
     found = [
         (say("export.conversation"), conversation.id),
         (say("export.status"), state_named(conversation.status)),
@@ -94,7 +93,7 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
     ]
     facts = [(label, text) for label, text in found if text]
     return Document(
-        conversation.title or conversation.id, facts, [_named(one) for one in join_chains(messages)]
+        conversation.title or conversation.id, facts, [_named(message) for message in join_chains(messages)]
     )
 
 

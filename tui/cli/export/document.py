@@ -89,7 +89,6 @@ def export(exported: Exported, form: Literal["md", "json", "html", "srt"], out: 
 
 
 def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
-    """Return the document of a room."""
     names = {message.agent_id: message.sender_name for message in messages if message.agent_id}
     names |= {agent.id: agent.name for agent in room.agents}  # the others left the room
     is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
@@ -122,11 +121,11 @@ async def on_record(
     except (NotFound, NotOffered) as error:
         await client.as_known(id_)
         raise NotOffered(refusal, str(error)) from error
-    known = await client.as_known(id_)
-    raw = fields_of(known)
+    info = await client.as_known(id_)
+    raw = fields_of(info)
     with contextlib.suppress(AgentTuiError):
         raw = await client.show_raw(id_)
-    return known, {name: raw, "messages": messages}
+    return info, {name: raw, "messages": messages}
 
 
 def check_spoken(exported: Exported, advice: str = "") -> None:
@@ -208,10 +207,10 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
     if message.trimmed:
         found.append(say_count("export.untold", message.trimmed))
     found += [say("export.synthesis")] if any(note.note == "synthesis" for note in message.notes) else []
-    noted = (
+    note_lines = (
         note_line(TurnNoted(message.id, note.note, note.count, about=note.about)) for note in message.notes
     )
-    found += [line for line in noted if line]
+    found += [line for line in note_lines if line]
     return found
 
 

@@ -43,7 +43,6 @@ table { border-collapse: collapse; } th, td { border: 1px solid var(--line); pad
 
 
 def page(document: Document) -> str:
-    """Return the whole page."""
     title = _safe(document.title)
     facts = (f'<dt>{_safe(label)}</dt><dd dir="auto">{_safe(text)}</dd>' for label, text in document.facts)
     made = [
@@ -74,24 +73,24 @@ def _article(message: Message, names: Mapping[str, str]) -> str:
     color = message.sender_color
     style = f' style="border-color: {color}"' if _COLOR.fullmatch(color) else ""
     kind = ' class="superseded"' if message.superseded else ""
-    told = (*marks(message, names), usage_text(message), moment(message.created_at))
-    about = " · ".join(text for text in told if text)
-    said = "".join(
+    about_parts = (*marks(message, names), usage_text(message), moment(message.created_at))
+    about = " · ".join(text for text in about_parts if text)
+    body = "".join(
         f'<div dir="auto">{_words(part)}</div>' if isinstance(part, str) else _details(part)
         for part in parts(message)
     )
     return (
         f'<article{kind}{style}><h3 dir="auto">{_safe(said_by(message))}</h3>'
-        f'<p class="dim" dir="auto">{_safe(about)}</p>{said}</article>'
+        f'<p class="dim" dir="auto">{_safe(about)}</p>{body}</article>'
     )
 
 
 def _details(part: FoldedPart) -> str:
-    told = " · ".join(text for text in (part.about, part.summary) if text)
-    told = f"<strong>{_safe(part.name)}</strong> {_safe(told)}"
+    title = " · ".join(text for text in (part.about, part.summary) if text)
+    title = f"<strong>{_safe(part.name)}</strong> {_safe(title)}"
     if not part.body:
-        return f'<p dir="auto">{told}</p>'
-    head = f'<summary dir="auto">{told}</summary>'
+        return f'<p dir="auto">{title}</p>'
+    head = f'<summary dir="auto">{title}</summary>'
     return f'<details>{head}<div dir="auto">{_words(part.body)}</div></details>'
 
 

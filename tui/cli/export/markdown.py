@@ -29,7 +29,6 @@ _NO_PARAGRAPH = re.compile(r"^(?: {4}|\t| {0,3}(?:[>#|]|[-*+][ \t]|\d{1,9}[.)][ 
 
 
 def markdown(document: Document) -> str:
-    """Return the whole document."""
     lines = [f"# {_plain(document.title)}", ""]
     between = say("between.detail")
     lines += [f"- {label}{between}{_plain(text, MAX_MARK_CHARACTERS)}" for label, text in document.facts]
@@ -41,10 +40,10 @@ def markdown(document: Document) -> str:
             round_number = message.round_number
             lines += ["", f"## {say('export.round', number=round_number)}"]
         lines += ["", f"{'#' * MESSAGE_LEVEL} {_plain(said_by(message))}"]
-        told = (*marks(message, document.names), usage_text(message))
-        said_about = [_plain(mark, MAX_MARK_CHARACTERS) for mark in told]
-        if any(said_about):
-            lines += ["", f"*{' · '.join(mark for mark in said_about if mark)}*"]
+        about = (*marks(message, document.names), usage_text(message))
+        shown = [_plain(mark, MAX_MARK_CHARACTERS) for mark in about]
+        if any(shown):
+            lines += ["", f"*{' · '.join(mark for mark in shown if mark)}*"]
         for part in parts(message):
             lines += ["", nested(part) if isinstance(part, str) else _folded(part)]
     return "\n".join(lines) + "\n"
@@ -52,8 +51,8 @@ def markdown(document: Document) -> str:
 
 def _folded(part: FoldedPart) -> str:
     about = _plain(part.about, MAX_MARK_CHARACTERS)
-    told = " · ".join(text for text in (about, _plain(part.summary)) if text)
-    head = f"**{_plain(part.name)}** {told}".rstrip()
+    details = " · ".join(text for text in (about, _plain(part.summary)) if text)
+    head = f"**{_plain(part.name)}** {details}".rstrip()
     return f"{head}\n\n{part.body}" if part.body else head
 
 

@@ -46,13 +46,13 @@ def _steps(steps: tuple[Step, ...], summaries: Mapping[str, int]) -> Iterator[st
 
 
 def _folded(step: Step, result: Step | None) -> FoldedPart:
-    said: dict[str, Any] = {"arguments": step.arguments, "content": step.content, "success": step.success}
+    fields: dict[str, Any] = {"arguments": step.arguments, "content": step.content, "success": step.success}
     if result is not None:
-        said |= {"result": result.content, "success": result.success}
-    title, about_it = step_head(step.type, name=step.name, **said, seconds=step.seconds)
+        fields |= {"result": result.content, "success": result.success}
+    title, about_it = step_head(step.type, name=step.name, **fields, seconds=step.seconds)
     name, _, about = title.partition(APART)
     status = state_named(step.status) if step.status in TOLD_STATUSES else ""
     summary = about_it if about_it.startswith(status) else " · ".join(filter(None, (status, about_it)))
     if step.type == "thinking":
         return FoldedPart(name, "", summary, fenced(step.content, limit=None))
-    return FoldedPart(name, about, summary, step_body(step.type, **said, limit=None))
+    return FoldedPart(name, about, summary, step_body(step.type, **fields, limit=None))

@@ -21,14 +21,14 @@ def subtitles(messages: Sequence[Message]) -> str:
     A message with an unknown time is shown when it was stored, for as long as reading it aloud takes, but
     never into the next one.
     """
-    said = sorted(
+    spoken = sorted(
         ((*times, message) for message in messages if _words(message) and (times := _times(message))),
-        key=lambda one: one[0],
+        key=lambda entry: entry[0],
     )
-    first = said[0][0] if said else 0.0
+    first = spoken[0][0] if spoken else 0.0
     blocks = []
-    for place, (start, end, message) in enumerate(said):
-        following = said[place + 1][0] if place + 1 < len(said) else end
+    for place, (start, end, message) in enumerate(spoken):
+        following = spoken[place + 1][0] if place + 1 < len(spoken) else end
         # People and agents may talk at the same time: only a guessed end is shortened.
         is_noted = message.spoken is not None and message.spoken.ended_at is not None
         until = end if is_noted else max(start, min(end, following))

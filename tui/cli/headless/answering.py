@@ -86,7 +86,7 @@ async def agent_client(
     client = AgentChats(
         backend,
         wanted,
-        lambda noted: tell(note_line(noted)),
+        lambda event: tell(note_line(event)),
         give_up_seconds=PATIENCE_SECONDS,
         reach=own.reach,
     )
@@ -97,9 +97,9 @@ async def agent_client(
         await own.close()
 
 
-def _ending_of(told: AnnouncedFrame, backend: BackendConfig) -> Ending | None:
-    """Return how the answer ends with the last event of what was told; ``None`` if it goes on."""
-    match next(reversed(told.events), None):
+def _ending_of(announced: AnnouncedFrame, backend: BackendConfig) -> Ending | None:
+    """Return how the answer ends with its last event; ``None`` if it goes on."""
+    match next(reversed(announced.events), None):
         case ev.TurnDone():
             return Ending("completed")
         case ev.RunFailed(content):
@@ -131,25 +131,25 @@ async def agent_answers(
         "stopped before the agent took the question",
     )
 
-    async def take(told: AnnouncedFrame) -> Ending | None:
-        if not told.name:
+    async def take(announced: AnnouncedFrame) -> Ending | None:
+        if not announced.name:
             stop.under_way.set()
             telling.take(ev.TurnStarted(TURN_ID, "", "assistant", backend.name, "", 0))
             if tells_session and backend.kind == TASKS:
                 output.notice(say("plain.conversation", id=client.agent_id))
             return None
 
-        frame: Frame | None = ("", told.name, told.data) if told.data else None
-        if frame is not None and not told.events:
+        frame: Frame | None = ("", announced.name, announced.data) if announced.data else None
+        if frame is not None and not announced.events:
             telling.form.frame(*frame)
-        for event in told.events:
+        for event in announced.events:
             telling.take(event, frame)
             frame = None
-        if any(isinstance(event, ev.Unknown) for event in told.events):
-            telling.notice(say("plain.event", name=told.name))
-        if (ending := _ending_of(told, backend)) is not None:
+        if any(isinstance(event, ev.Unknown) for event in announced.events):
+            telling.notice(say("plain.event", name=announced.name))
+        if (ending := _ending_of(announced, backend)) is not None:
             return ending
-        for event in told.events if told.call_id else ():
+        for event in announced.events if announced.call_id else ():
             if isinstance(event, ev.ToolStatusChanged):
                 await asks(event)
         return None

@@ -59,9 +59,9 @@ def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatN
                 raise
             if ending.was_refused:
                 await _drop_if_empty(client, id_, options, state)
-            told = _what_to_do(state, redacted(shlex.join([id_, *options.server])), ending)
-            if told and not ending.gave_up and await _has_messages(client, id_):
-                output.notice(told)
+            hint = _what_to_do(state, redacted(shlex.join([id_, *options.server])), ending)
+            if hint and not ending.gave_up and await _has_messages(client, id_):
+                output.notice(hint)
             if form_name != "json":
                 return ending, NOTHING
             return ending, await Record.of(client, "conversation", id_, ending, streamed(asked, state))

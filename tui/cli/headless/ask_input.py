@@ -33,8 +33,6 @@ NOTHING: Final = ConfigError("nothing to ask", "give TEXT, a file with -f, or pi
 
 @dataclass(frozen=True, slots=True)
 class AskInput:
-    """One question."""
-
     content: str
     attachments: tuple[Attachment, ...] = ()
     files: tuple[Path, ...] = ()  # that are not read here
@@ -77,22 +75,22 @@ def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool
 
     Raises ``ConfigError`` for anything unreadable, not text, too large or empty.
     """
-    said = " ".join(word for word in words if word != STDIN).strip()
+    question = " ".join(word for word in words if word != STDIN).strip()
     attachments = [_attachment(file) for file in files] if reads_files else []
     piped = _read_stdin() if STDIN in words or _is_piped_in() else ""
     if piped.strip():
-        if said and not reads_files:
-            said = f"{said}\n\n{piped}"
-        elif said:
+        if question and not reads_files:
+            question = f"{question}\n\n{piped}"
+        elif question:
             attachments.append(Attachment(STDIN_NAME, piped))
         else:
-            said = piped
-    if not said.strip() and not files and not attachments:
+            question = piped
+    if not question.strip() and not files and not attachments:
         raise NOTHING
     if (number := max(len(attachments), len(files))) > MAX_ATTACHMENTS:
         raise ConfigError(f"{number} files are too many", f"at most {MAX_ATTACHMENTS} files")
-    asked = AskInput(encodable(said), tuple(attachments), () if reads_files else tuple(files))
-    sent = dump([asked.content, [[one.name, one.content] for one in attachments]])
+    asked = AskInput(encodable(question), tuple(attachments), () if reads_files else tuple(files))
+    sent = dump([asked.content, [[attachment.name, attachment.content] for attachment in attachments]])
     if len(sent.encode()) > MAX_BYTES - 4096:  # the rest of the body is small
         raise ConfigError("this is too much for one question", f"at most {MAX_BYTES // 2**20} MiB")
     return asked

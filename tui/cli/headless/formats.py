@@ -85,15 +85,15 @@ class Record:
         name: str,
         id_: str,
         ending: Ending,
-        said: Sequence[object] | None = None,
+        messages: Sequence[object] | None = None,
     ) -> Record:
-        """Return the server's answer, as far as it has one, else what was ``said`` here."""
+        """Return the server's answer, as far as it has one, else the ``messages`` that came here."""
         about: object = {"id": id_}
         if not ending.gave_up:
             with suppress(AgentTuiError):
                 about = await client.show_raw(id_)
-                said = await client.messages_raw(id_)
-        return cls({name: about}, said)
+                messages = await client.messages_raw(id_)
+        return cls({name: about}, messages)
 
 
 Frame = tuple[str, str, str | Mapping[str, object]]  # an event as it was received: its id, name and data
@@ -157,7 +157,7 @@ class TextFormat(Format):
                     return
             if self._has_names:
                 self._end_line()
-            over = (one for one in self._waiting if one.status != "speaking")
+            over = (candidate for candidate in self._waiting if candidate.status != "speaking")
             self._live = next(over, self._waiting[0]) if self._waiting else None
             if self._live is None:
                 return
@@ -170,7 +170,7 @@ class TextFormat(Format):
     def _news(self, turn: Turn) -> list[StepState]:
         """Return the texts of a turn that have changed."""
         texts = turn.steps.texts
-        return [one for one in texts if self._written.get((turn.id, one.id)) != _version(one)]
+        return [text for text in texts if self._written.get((turn.id, text.id)) != _version(text)]
 
     def _add(self, turn: Turn, step: StepState) -> None:
         key, content = (turn.id, step.id), step.content

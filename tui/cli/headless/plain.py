@@ -140,7 +140,7 @@ class _Asks:
     def take(self, event: ev.ToolStatusChanged, who: str) -> None:
         """Take the state of a call; say what it asks."""
         at = (event.turn_id, event.step_id)
-        self.waiting = [one for one in self.waiting if (one[0].turn_id, one[0].step_id) != at]
+        self.waiting = [(asked, ask) for asked, ask in self.waiting if (asked.turn_id, asked.step_id) != at]
         if event.status == "asks" and (ask := event.ask) is not None:
             self.waiting.append((event, ask))
             self.tell(say("plain.asks", who=who, call=asked_call(ask)))

@@ -220,8 +220,8 @@ class Run:
                 output.notice(f"{who}{say('between.detail')}{localised(error)}")
             case ev.RunPaused(_, _, reason):
                 why = text_if_any(f"plain.paused.{reason}")
-                told = say("between.beside", text=localised(reason)) if reason not in ("", "pause") else ""
-                output.notice(say("room.paused") + told + (say("between.detail") + why if why else ""))
+                quoted = say("between.beside", text=localised(reason)) if reason not in ("", "pause") else ""
+                output.notice(say("room.paused") + quoted + (say("between.detail") + why if why else ""))
             case _:
                 pass
 

@@ -29,12 +29,8 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 
 MAX_ERROR_CHARACTERS: Final = 500
-SAID_ONCE: Final = (
-    "servers_wait",
-    "server_missing",
-    "no_tools",
-    "no_images",
-)  # many turns have the same note
+# Notes that many turns have: each is told once.
+SAID_ONCE: Final = ("servers_wait", "server_missing", "no_tools", "no_images")
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
 
 
@@ -84,9 +80,9 @@ class Telling:
             return replace(event, text="")
         return event
 
-    def _tell_note(self, noted: ev.TurnNoted) -> None:
-        line = note_line(noted)
-        if line and not (noted.note in SAID_ONCE and line in self.noted):
+    def _tell_note(self, event: ev.TurnNoted) -> None:
+        line = note_line(event)
+        if line and not (event.note in SAID_ONCE and line in self.noted):
             self.noted.add(line)
             self.notice(line)
 
@@ -163,24 +159,22 @@ def _is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bo
         return False
     if not isinstance(arguments, dict):
         return False
-    given = [arguments]
+    spellings = [arguments]
     if step.name in PATH_TOOLS and not str(arguments.get("path")).startswith("/"):
-        given.append({**arguments, "path": spelled_out(ask.pattern).removeprefix(f"{step.name}(")[:-1]})
-    return any(all(allows(pattern, step.name, one) for one in given) for pattern in patterns)
+        spellings.append({**arguments, "path": spelled_out(ask.pattern).removeprefix(f"{step.name}(")[:-1]})
+    return any(all(allows(pattern, step.name, spelling) for spelling in spellings) for pattern in patterns)
 
 
 def _not_allowed(tool: str, ask: ev.ToolAsk) -> str:
     """Return what is said about a call that nothing allows: how it could run, if all of that can be shown."""
     call = visible_line(ask.call) or tool
-    told = say("ask.not_allowed", call=call)
     option = f"--allow {shlex.quote(ask.pattern if is_pattern(ask.pattern) else tool)}"
     whole = say("ask.not_allowed.option", call=call, option=option)
     is_seen = inert_line(option) == option and len(whole) <= MAX_LINE_CHARACTERS
-    return whole if is_seen else told
+    return whole if is_seen else say("ask.not_allowed", call=call)
 
 
 def _call_line(step: StepState) -> str:
-    """Return a call in one line."""
     from widgets.transcript.step_body import step_head  # lazy: only answers that call tools need it
 
     return step_head("tool_call", name=step.name, arguments=step.arguments.text)[0]
