@@ -62,12 +62,12 @@ async def find(config: Path, presets: Iterable[Preset] = tuple(PRESETS.values())
 
 def _new(found: list[FoundModels], config: Path) -> list[FoundModels]:
     kept = configured(config).values()
-    addresses = {_place(one.base_url) for one in kept}
-    variables = {one.api_key_env for one in kept if one.api_key_env}
+    addresses = {_place(provider.base_url) for provider in kept}
+    variables = {provider.api_key_env for provider in kept if provider.api_key_env}
     return [
-        one
-        for one in found
-        if one.variable not in variables and (one.variable or _place(one.address) not in addresses)
+        models
+        for models in found
+        if models.variable not in variables and (models.variable or _place(models.address) not in addresses)
     ]
 
 
@@ -89,7 +89,7 @@ def found_line(found: list[FoundModels], press: str, cells: int) -> Content:
     key = "home.found" if len(found) == 1 else "home.found.some"
     line = Content("")
     for shown in range(min(MAX_SHOWN, len(found)), 0, -1):
-        names = [one.text for one in found[:shown]]
+        names = [models.text for models in found[:shown]]
         if more := len(found) - shown:
             names.append(say("strip.more", count=count(more)))
         line = say_keys(key, {"press": press}, what=" · ".join(names))

@@ -223,7 +223,6 @@ class Places:
             self.open_chat(item.id, message_id, known=item)
 
     def show_chats(self) -> None:
-        """Show the list of chats."""
         self._app.push_screen(ConversationsScreen(self.chat_link, self._deletions[1]))
 
     def leave_chat(self) -> None:
@@ -442,13 +441,13 @@ class Interrupt:
 
     def press(self) -> None:
         """Copy the selection; else clear the line with the focus; else ask for another press."""
-        here = self._app.focused
-        is_secret = isinstance(here, Input) and here.password
-        if isinstance(here, Transcript) and here.reader.has_selection:
-            here.action_copy("selection")
-        elif isinstance(here, Input | TextArea) and here.selected_text and not is_secret:
-            self._app.copy(here.selected_text, "selection")
-        elif isinstance(here, Input | TextArea) and _clear_line(here):
+        focused = self._app.focused
+        is_secret = isinstance(focused, Input) and focused.password
+        if isinstance(focused, Transcript) and focused.reader.has_selection:
+            focused.action_copy("selection")
+        elif isinstance(focused, Input | TextArea) and focused.selected_text and not is_secret:
+            self._app.copy(focused.selected_text, "selection")
+        elif isinstance(focused, Input | TextArea) and _clear_line(focused):
             self._forget()
         elif isinstance(self._app.screen, CommandPalette):  # it would cover the notification
             self._app.simulate_key("escape")

@@ -60,8 +60,8 @@ class Presence:
         while True:
             try:
                 client = await self._link.client()
-                async with aclosing(client.backend.attend(give_up_seconds=patience)) as told:
-                    async for pausing in told:
+                async with aclosing(client.backend.attend(give_up_seconds=patience)) as pauses:
+                    async for pausing in pauses:
                         self._tell(pausing)
                 return
             except AgentTuiError as error:

@@ -134,9 +134,9 @@ def flag_token(connection: Connection) -> str:
 def _from_file(name: str, config: Config, token: str, kinds: Sequence[str]) -> Server:
     backend = config.backends.get(name)
     if backend is None:
-        known = ", ".join(sorted(config.backends))
+        names = ", ".join(sorted(config.backends))
         raise ConfigError(
-            f"no [backends.{name}] in {config.path}", f"there: {known}" if known else "it names no backends"
+            f"no [backends.{name}] in {config.path}", f"there: {names}" if names else "it names no backends"
         )
     if backend.kind not in kinds:
         needed = " or ".join(kinds)

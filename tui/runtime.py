@@ -213,14 +213,14 @@ class Starting:
         with another config file, or "". A screen counts more than its work: it would start it again.
         """
         try:
-            told = _told_by(runtime)
+            answer = _told_by(runtime)
         except ConnectFailed:
             return ""  # it is ending by itself: nothing can be interrupted
-        counts = zip(_counts(told), ("room", "answer", "voice room"), strict=True)
+        counts = zip(_counts(answer), ("room", "answer", "voice room"), strict=True)
         counted = " and ".join(_count_of(count, what) for count, what in counts if count)
         if self._is_ours(runtime):
             return f"{counted} of agent-tui {inert_line(runtime.version, 40)}" if counted else ""
-        if told.get("programs_open") or (told.get("in_use") and not counted):
+        if answer.get("programs_open") or (answer.get("in_use") and not counted):
             return _program_on(runtime)
         return f"{counted} with the config file {inert_line(runtime.config)}" if counted else ""
 

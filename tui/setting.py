@@ -59,25 +59,25 @@ def with_values(text: str, name: str, fields: Mapping[str, Value | None]) -> str
     old = _table(wanted, name)
     if all(old.get(key) == value for key, value in fields.items()):
         return text
-    said = {key: value for key, value in fields.items() if value is not None}
+    given = {key: value for key, value in fields.items() if value is not None}
     if name and not _is_there(wanted, name):
-        return with_table(text, name, said)
+        return with_table(text, name, given)
     document = tomlkit.parse(_with_line_end(text))
     table: Any = document
     for part in _parts(name):
         table = table[part]
     for key in old.keys() & fields.keys():
-        if key not in said:
+        if key not in given:
             del table[key]
-        elif old[key] != said[key]:
-            table[key] = said[key]
+        elif old[key] != given[key]:
+            table[key] = given[key]
     # What is new comes last: tomlkit does not know its position.
-    for key in (key for key in said if key not in old):
-        _insert(table.value.body if name else document.body, key, said[key], _line_end(text))
+    for key in (key for key in given if key not in old):
+        _insert(table.value.body if name else document.body, key, given[key], _line_end(text))
     for key in fields:
         old.pop(key, None)
-    old.update(said)
-    lines = ", ".join(f"{key} = {tomlkit.item(value).as_string()}" for key, value in said.items())
+    old.update(given)
+    lines = ", ".join(f"{key} = {tomlkit.item(value).as_string()}" for key, value in given.items())
     return _read_as(wanted, document.as_string(), name, f"write {lines}")
 
 
@@ -125,10 +125,10 @@ def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
     import tomlkit
     from tomlkit.items import AoT, Comment, SingleKey, Table, Whitespace
 
-    first = next((n for n, (_, one) in enumerate(body) if isinstance(one, (Table, AoT))), len(body))
-    said = [n for n, (named, _) in enumerate(body[:first]) if named is not None]
-    place = said[-1] + 1 if said else first
-    if not said and first < len(body):
+    first = next((n for n, (_, item) in enumerate(body) if isinstance(item, (Table, AoT))), len(body))
+    settings = [n for n, (named, _) in enumerate(body[:first]) if named is not None]
+    place = settings[-1] + 1 if settings else first
+    if not settings and first < len(body):
         while place and isinstance(body[place - 1][1], Comment):
             place -= 1
         while place and isinstance(body[place - 1][1], Whitespace):
@@ -142,8 +142,8 @@ def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
 
 def _tail(body: Sequence[Any]) -> str:
     """Return what follows the last setting of a table: comments that belong to the next one."""
-    said = [n for n, (key, _) in enumerate(body) if key is not None]
-    tail = body[said[-1] + 1 if said else 0 :]
+    settings = [n for n, (key, _) in enumerate(body) if key is not None]
+    tail = body[settings[-1] + 1 if settings else 0 :]
     return "".join(item.as_string() for _, item in tail).lstrip("\r\n")
 
 

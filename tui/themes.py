@@ -216,8 +216,8 @@ def _extended(
         is_dark = table.get("dark", True)
         name = TERMINAL if table.get("ansi") else "dark" if is_dark else "light"
     elif not isinstance(name, str) or name not in listed:
-        known = ", ".join(listed)
-        raise _wrong(theme, "extends", f"there is no theme {inert_line(str(name), 40)!r}; known: {known}")
+        names = ", ".join(listed)
+        raise _wrong(theme, "extends", f"there is no theme {inert_line(str(name), 40)!r}; known: {names}")
     # A user's theme with the name of one that ships may build on that one.
     if name == theme.name or "extends" not in table:
         return _shipped(name)

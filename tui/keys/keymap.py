@@ -149,13 +149,13 @@ def catalogue() -> tuple[KeymapEntry, ...]:
     found: dict[str, KeymapEntry] = {}
     for scope, (owner, _) in SCOPES.items():
         for binding in _bindings(owner):
-            known = found.get(binding.id or "")
-            if binding.id and known is None:
+            entry = found.get(binding.id or "")
+            if binding.id and entry is None:
                 found[binding.id] = KeymapEntry(
                     binding.id, scope, (binding.key,), binding.action, binding.description, binding.priority
                 )
-            elif known is not None and known.scope == scope and known.action == binding.action:
-                found[known.id] = replace(known, keys=(*known.keys, binding.key))
+            elif entry is not None and entry.scope == scope and entry.action == binding.action:
+                found[entry.id] = replace(entry, keys=(*entry.keys, binding.key))
     return tuple(found.values())
 
 

@@ -44,8 +44,8 @@ def read_as_latin(key: events.Key, app: App[Any]) -> None:
     latin = latin_key(key.character or "")
     if latin is None:
         return
-    takers = [one for one in (app.focused, app.screen) if one is not None]
-    is_written = any(one.check_consume_key(key.key, key.character) for one in takers)
+    takers = [widget for widget in (app.focused, app.screen) if widget is not None]
+    is_written = any(widget.check_consume_key(key.key, key.character) for widget in takers)
     is_meant = binding_of(app.screen, key.key) is None and binding_of(app.screen, latin[0]) is not None
     if not is_written and is_meant:
         key.key, key.character = latin

@@ -117,7 +117,7 @@ class Palette:
 
     def _row(self, offer: Offer, counts: dict[str, int]) -> PaletteRow:
         keys = shown_all(offer.keys, ascii_only=is_ascii(self._app)) or say("help.no_key")
-        synonyms = [f"also.{one}" for one in offer.ids if f"also.{one}" in ALSO]
+        synonyms = [f"also.{id_}" for id_ in offer.ids if f"also.{id_}" in ALSO]
         english = " ".join([offer.english, *(ALSO[key] for key in synonyms)])
         return PaletteRow(
             offer.description,
@@ -125,9 +125,9 @@ class Palette:
             partial(self._do, offer),
             also=tuple(" ".join(map(say, synonyms)).casefold().split()),
             english=tuple(english.casefold().split()),
-            used=sum(counts.get(one, 0) for one in offer.ids),
+            used=sum(counts.get(id_, 0) for id_ in offer.ids),
             is_impossible=bool(offer.reason),
-            moves=any(one.partition(".")[2] in MOVES for one in offer.ids),
+            moves=any(id_.partition(".")[2] in MOVES for id_ in offer.ids),
         )
 
     async def _do(self, offer: Offer) -> None:
@@ -168,7 +168,7 @@ class Actions(Provider):
         so in English only, so a row without an action says it.
         """
         fits = [(*fit(query.split(), entry), entry) for entry in self._rows()]
-        hits = [one for one in fits if one[0]]
+        hits = [found for found in fits if found[0]]
         for score, places, entry in hits:
             shown, below = self._row_of(entry, places)
             yield Hit(score, shown, entry.do, entry.title, below or None)
@@ -188,7 +188,7 @@ def fit(words: Sequence[str], entry: PaletteRow) -> tuple[float, tuple[int, ...]
         if score and own_fit is not None:
             places |= set(own_fit.places)
         for among, counts in ((entry.also, _ALSO), (entry.english, _ENGLISH)):
-            if score < counts and any(one.startswith(word.casefold()) for one in among):
+            if score < counts and any(synonym.startswith(word.casefold()) for synonym in among):
                 score = counts
         scores.append(score)
     if not scores or not all(scores):

@@ -94,12 +94,12 @@ class ChooseScreen(Dialog[str | None]):
         found = _fitting(self._known, typed)
         missing = len(found) - MOST_SHOWN
         self._shown = found[:MOST_SHOWN]
-        if typed and self._may_type and all(one.value != typed for one in self._known):
+        if typed and self._may_type and all(candidate.value != typed for candidate in self._known):
             self._shown.append(Candidate(typed, say("choose.typed", typed=inert_line(typed, 80))))
-        values = [one.value for one in self._shown]
+        values = [candidate.value for candidate in self._shown]
         at = values.index(self._value) if self._value in values and not typed else 0
-        wide = max((cell_len(one.label) for one in self._shown if one.detail), default=0)
-        self._part.show([self._content(one, wide) for one in self._shown], at if values else None)
+        wide = max((cell_len(candidate.label) for candidate in self._shown if candidate.detail), default=0)
+        self._part.show([self._content(candidate, wide) for candidate in self._shown], at if values else None)
         if not note and missing > 0:
             note = say("choose.more", count=count(missing))
         elif not note and self._known and not self._shown:
@@ -108,11 +108,11 @@ class ChooseScreen(Dialog[str | None]):
             self._part.note.update(note)
         self._part.note.display = bool(note) or not self._known
 
-    def _content(self, one: Candidate, wide: int) -> Content:
+    def _content(self, candidate: Candidate, wide: int) -> Content:
         """Return the row of a candidate; details begin after a label padded to ``wide``."""
-        label = inert_line(one.label, MAX_LABEL_CHARACTERS)
-        detail = inert_line(one.detail, MAX_LABEL_CHARACTERS)
-        if one.value == self._value and self._value:
+        label = inert_line(candidate.label, MAX_LABEL_CHARACTERS)
+        detail = inert_line(candidate.detail, MAX_LABEL_CHARACTERS)
+        if candidate.value == self._value and self._value:
             detail = " · ".join(filter(None, (say("choose.now"), detail)))
         parts: list[Content | str | tuple[str, str]] = [label]
         if detail:
@@ -136,14 +136,14 @@ class ChooseScreen(Dialog[str | None]):
         self._part.move(step)
 
 
-def _fitting(known: Candidates, typed: str) -> list[Candidate]:
+def _fitting(candidates: Candidates, typed: str) -> list[Candidate]:
     """Return the candidates with every typed word, then those that only have its letters in order."""
     ranked: tuple[list[Candidate], list[Candidate]] = [], []
     words = typed.casefold().split()
-    for one in known:
-        text = f"{one.label} {one.value}".casefold()
+    for candidate in candidates:
+        text = f"{candidate.label} {candidate.value}".casefold()
         if all(word in text for word in words):
-            ranked[0].append(one)
+            ranked[0].append(candidate)
         elif all(has_letters(word, text) for word in words):
-            ranked[1].append(one)
+            ranked[1].append(candidate)
     return [*ranked[0], *ranked[1]]

@@ -23,9 +23,7 @@ from tui.screens.words import say
 KEYS_GAP: Final = 2
 KEYS_CELLS: Final = 26  # the keys may take this much of a line, then they wrap
 MOST_PER_CENT: Final = 90  # of the screen's height
-CHROME_ROWS: Final = (
-    6  # the dialog's own: padding, the line that is typed into, the hint, and what parts them
-)
+CHROME_ROWS: Final = 6  # of the dialog: padding, the filter, the hint, and the empty lines between them
 MUTED: Final = "$text-muted"
 HEADING: Final = "bold $primary"
 

@@ -66,8 +66,8 @@ def _localised(words: str, language: str) -> str:
     lines = []
     for line in words.split("\n"):
         ours, quotes, quoted = line.partition(QUOTES)  # the words of a server: nothing in them is ours
-        told = _by_sentences(f"{ours}{quotes}{PLACE}" if quotes else line, DEEPEST, language).text
-        lines.append(told.replace(PLACE, quoted))
+        text = _by_sentences(f"{ours}{quotes}{PLACE}" if quotes else line, DEEPEST, language).text
+        lines.append(text.replace(PLACE, quoted))
     return "\n".join(lines)
 
 
@@ -96,9 +96,9 @@ def _by_sentences(text: str, deep: int, language: str) -> Translation:
             known_here = sentence.known + rest.known
             is_name = " " not in sentence.text  # of a file or setting, and what follows is about it
             is_ours = sentence.known > 0 or (is_name and rest.begins)
-            told = Translation(f"{sentence.text}{joined}{rest.text}", known_here, is_ours)
-            if last == first or told.known > best.known:
-                best = told
+            translation = Translation(f"{sentence.text}{joined}{rest.text}", known_here, is_ours)
+            if last == first or translation.known > best.known:
+                best = translation
         rests[first] = best
     return best
 
@@ -108,19 +108,19 @@ def _sentence(text: str, deep: int, language: str) -> Translation:
     """Return a text that is one of ours as a whole, or its pattern with the most known characters."""
     if (words := text.strip()) not in ("", text):  # a value may begin or end with a space
         before, after = text.split(words, 1)
-        told = _sentence(words, deep, language)
-        if told.text.startswith(WIDE):
+        inner = _sentence(words, deep, language)
+        if inner.text.startswith(WIDE):
             before = ""
-        return Translation(f"{before}{told.text}{after}", told.known)
-    said = translated(BELOW, text)
-    if said == text and (whole := translated(BELOW, f"{text}.")) != f"{text}.":
-        said = whole.rstrip(".。")  # another sentence follows, of which the split took its full stop
-    best = Translation(said, len(text) if said != text else 0)
+        return Translation(f"{before}{inner.text}{after}", inner.known)
+    ours = translated(BELOW, text)
+    if ours == text and (whole := translated(BELOW, f"{text}.")) != f"{text}.":
+        ours = whole.rstrip(".。")  # another sentence follows, of which the split took its full stop
+    best = Translation(ours, len(text) if ours != text else 0)
     if deep and not best.known:
         for pattern, parts in _patterns():
             if (values := _values(text, parts)) is not None:
-                told = _filled(pattern, parts, values, deep - 1, language)
-                best = told if told.known > best.known else best
+                inner = _filled(pattern, parts, values, deep - 1, language)
+                best = inner if inner.known > best.known else best
     return best
 
 
@@ -136,19 +136,19 @@ def _filled(pattern: str, parts: Parts, values: dict[str, str], deep: int, langu
         )
         before += values[name]
     count = sum(len(literal) for literal, _ in parts) + sum(field.known for field in fields.values())
-    said = parts_of(translated(BELOW, pattern))
+    shown = parts_of(translated(BELOW, pattern))
     return Translation(
-        "".join(literal + (fields[name].text if name else "") for literal, name in said), count
+        "".join(literal + (fields[name].text if name else "") for literal, name in shown), count
     )
 
 
-def _with_list_marks(told: Translation) -> Translation:
+def _with_list_marks(value: Translation) -> Translation:
     """Return a value with the mark between its names, or its thousands, that the current language has."""
-    if not told.known and _THOUSANDS.fullmatch(told.text):
-        return told._replace(text=decimal(int(told.text.replace(",", ""))))
-    if told.known or not _NAMES.fullmatch(told.text):
-        return told
-    return told._replace(text=list_of(told.text.split(", ")))
+    if not value.known and _THOUSANDS.fullmatch(value.text):
+        return value._replace(text=decimal(int(value.text.replace(",", ""))))
+    if value.known or not _NAMES.fullmatch(value.text):
+        return value
+    return value._replace(text=list_of(value.text.split(", ")))
 
 
 def _values(text: str, parts: Parts) -> dict[str, str] | None:

@@ -54,7 +54,7 @@ class ThemeChoice:
 
         own = {True: say("theme.own"), False: ""}
         listed = themes.available(app.themes_folder).values()
-        offered = [Candidate(one.name, one.name, detail=own[one.is_own]) for one in listed]
+        offered = [Candidate(theme.name, theme.name, detail=own[theme.is_own]) for theme in listed]
         offered.insert(0, Candidate(themes.AUTO, themes.AUTO))
         screen = ChooseScreen(say("theme.title"), offered, self._name, marked=self._wear)
         app.push_screen(screen.add_class("-beside"), chosen)

@@ -93,17 +93,17 @@ def get_server(data: Path, tell: Progress) -> None:
     """Build livekit-server from source and keep it; raises ``NotGot``."""
     with _beside(data) as build:
         go, path = _go(build, tell)
-        told = 0
+        lines = 0
 
         def compiled(line: str) -> None:
-            nonlocal told
-            told += 1
+            nonlocal lines
+            lines += 1
             what = "building livekit-server"
             if line.startswith("go: downloading"):
                 what = "getting its sources"
             elif line.endswith("/cmd/server"):
                 what = "linking it, which takes a minute"
-            tell(min(0.98, 0.1 + 0.88 * told / GO_STEPS), what)
+            tell(min(0.98, 0.1 + 0.88 * lines / GO_STEPS), what)
 
         environ = _go_environ(build, path, go)
         source = f"{MODULE}/cmd/server@v{SERVER_VERSION}"
@@ -236,36 +236,36 @@ def _keep_models(old: Path, new: Path) -> None:
 def _install_told(
     folder: Path, wanted: Sequence[str], tell: Progress, what: str, lines_expected: int
 ) -> None:
-    told = 0
+    lines = 0
 
-    def said(line: str) -> None:
-        nonlocal told
-        told += 1
+    def show(line: str) -> None:
+        nonlocal lines
+        lines += 1
         name = re.match(r"\s*(?:Downloaded|Downloading|Collecting)\s+([\w.-]+)", line)
         # The number of lines depends on the installer and its cache: each brings the end a little nearer.
-        done = 0.05 + 0.9 * (1 - math.exp(-told / lines_expected))
+        done = 0.05 + 0.9 * (1 - math.exp(-lines / lines_expected))
         if line.startswith("Installing collected"):
             tell(done, "unpacking them")
         else:
             tell(done, f"{what}: {name[1]}" if name else what)
 
-    install(folder, wanted, said)
+    install(folder, wanted, show)
 
 
 # --- Python environments ---------------------------------------------------------------------------------
 
 
-def make_environment(folder: Path, said: Callable[[str], None]) -> None:
+def make_environment(folder: Path, on_line: Callable[[str], None]) -> None:
     """Make an empty environment with this Python: with uv if it is installed, else with venv."""
     if uv := shutil.which("uv"):
-        run([uv, "venv", "--python", sys.executable, str(folder)], _environ(), said)
+        run([uv, "venv", "--python", sys.executable, str(folder)], _environ(), on_line)
     else:
-        run([sys.executable, "-m", "venv", str(folder)], _environ(), said)
+        run([sys.executable, "-m", "venv", str(folder)], _environ(), on_line)
 
 
-def install(folder: Path, wanted: Sequence[str], said: Callable[[str], None]) -> None:
+def install(folder: Path, wanted: Sequence[str], on_line: Callable[[str], None]) -> None:
     """Install ``wanted`` into an environment, wheels only: nothing is compiled here."""
-    run([*_installer(folder), "--only-binary", ":all:", *wanted], _environ(), said)
+    run([*_installer(folder), "--only-binary", ":all:", *wanted], _environ(), on_line)
 
 
 def check_wheels(folder: Path, wanted: Sequence[str]) -> None:
@@ -298,7 +298,7 @@ def _environ() -> dict[str, str]:
 
 
 def run(
-    arguments: Sequence[str | Path], environ: Mapping[str, str], said: Callable[[str], None] | None = None
+    arguments: Sequence[str | Path], environ: Mapping[str, str], on_line: Callable[[str], None] | None = None
 ) -> None:
     """Run a program to its end, passing on each line; it ends with us. Raises ``NotGot`` with its last
     lines.
@@ -307,7 +307,7 @@ def run(
     name = Path(arguments[0]).name
     try:
         child = subprocess.Popen(
-            [str(one) for one in arguments],
+            [str(argument) for argument in arguments],
             env=dict(environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -323,8 +323,8 @@ def run(
         for line in child.stdout:
             if shown := inert_line(redacted(line), MAX_LINE_CHARACTERS):
                 last.append(shown)
-                if said is not None:
-                    said(shown)
+                if on_line is not None:
+                    on_line(shown)
         code = child.wait()
     except BaseException:
         with suppress(ProcessLookupError):
@@ -338,10 +338,10 @@ def run(
 
 
 def _why_failed(lines: Sequence[str]) -> str:
-    said = "\n".join(lines)
-    if re.search(r"dial tcp|no such host|resolve|Temporary failure|Network is unreachable|[Cc]onnect", said):
+    text = "\n".join(lines)
+    if re.search(r"dial tcp|no such host|resolve|Temporary failure|Network is unreachable|[Cc]onnect", text):
         return f"It needs the network once. {lines[-1] if lines else ''}"
-    return said or "It said nothing."
+    return text or "It said nothing."
 
 
 def _output(arguments: Sequence[str], environ: Mapping[str, str]) -> str:

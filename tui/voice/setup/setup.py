@@ -135,7 +135,7 @@ def get(parts: Sequence[VoicePart], data: Path) -> None:
                 output.complain(f"{part.name}: {error.title}")
                 failed = failed or error
     left = missing_parts(data)
-    missing = list_of(one.name for one in left)
+    missing = list_of(part.name for part in left)
     output.notice(localised(f"Still missing: {missing}." if missing else "Voice is set up."))
     if failed is not None:
         raise failed
@@ -185,8 +185,8 @@ def _ask_yes_no(question: str, *, default: bool) -> bool:
     answer = output.typed_line(f"{question} [{'Y/n' if default else 'y/N'}] ")
     if not answer:
         raise ConfigError("nobody answered", "add --yes")
-    said = answer.strip().lower()
-    return default if not said else said.startswith("y")
+    reply = answer.strip().lower()
+    return default if not reply else reply.startswith("y")
 
 
 class Bar:
