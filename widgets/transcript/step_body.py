@@ -23,6 +23,7 @@ MAX_CELL_CHARACTERS: Final = 120
 MAX_ABOUT_CHARACTERS: Final = 120
 SHOWN_CHARACTERS: Final = 40  # of what a call is about: more may be cut by the width of the row
 MAX_FAILURE_CHARACTERS: Final = 200  # the width of the row cuts it, too
+SHORT_FAILURE_CHARACTERS: Final = 20  # the head row always has room for them
 MARKS_IN_MARKS: Final = 3  # bold around code, and so on
 MORE: Final = "… {more}"
 THINKING: Final = "thinking"
@@ -106,13 +107,20 @@ def step_body(
         case "tool_call":
             about, is_said = _about(arguments)  # in the head row
             pieces = [] if is_said and result is not None else [_arguments_body(arguments, limit)]
-            pieces += [] if result is None else [result_body(result, limit, about, keeps_end=not success)]
+            pieces += [] if result is None else [_result_piece(result, limit, about, success=success)]
             return "\n\n".join(piece for piece in pieces if piece)
         case "tool_result":
             return result_body(content if result is None else result, limit, keeps_end=not success)
         case _:
             text = content or arguments
             return result_body(text, limit) if text else ""
+
+
+def _result_piece(result: str, limit: str | None, about: str, *, success: bool) -> str:
+    """Return the body of a call's result; "" if the head row says all of it, as that it was denied."""
+    body = result_body(result, limit, about, keeps_end=not success)
+    why = "" if success else failure(result)
+    return "" if why and len(why) <= SHORT_FAILURE_CHARACTERS and body == fenced(why) else body
 
 
 def _title(name: str, about: str) -> str:

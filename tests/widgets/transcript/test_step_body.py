@@ -330,3 +330,13 @@ def test_an_edit_says_how_many_lines_it_changed() -> None:
     result = "src/main.py: +12 -3 lines, 1,024 bytes now"
     assert step_text("tool_call", name="patch_file", result=result, seconds=0.009).summary == "9 ms · +12 −3"
     assert step_text("tool_call", name="other", result=result, seconds=0.009).summary == "9 ms · 42 B"
+
+
+def test_a_short_failure_is_said_in_the_head_row_alone() -> None:
+    def denied(why: str) -> StepText:
+        result = json.dumps({"success": False, "error": why})
+        return step_text("tool_call", arguments='{"command": "ls"}', result=result, success=False)
+
+    short, longer = denied("denied by the user"), denied("denied by the user: not in this folder, please")
+    assert (short.summary, short.body) == ("denied by the user", "")
+    assert "not in this folder" in longer.body
