@@ -67,10 +67,10 @@ async def public_addresses(host: str, port: int, *, may_be_private: bool) -> lis
     Raises ``ToolError`` if there is none, or if any of them is not of the public network.
     """
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise ToolError(f"{inert_line(host, 100)}: there is no such host") from None
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = [str(entry[4][0]) for entry in entries]
     if not may_be_private:
         _refuse_private(addresses, host, port)
     if not addresses:

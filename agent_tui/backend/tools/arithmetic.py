@@ -44,7 +44,7 @@ def evaluate(text: str) -> Number:
     if len(text) > MAX_CHARACTERS:
         raise WrongSum(f"has more than {MAX_CHARACTERS:,} characters")
     try:
-        return _Parser(text).whole()
+        return _Parser(text).value()
     except ZeroDivisionError:
         raise WrongSum("divides by zero") from None
     except OverflowError:
@@ -80,7 +80,7 @@ class _Parser:
         self._place = 0
         self._depth = 0
 
-    def whole(self) -> Number:
+    def value(self) -> Number:
         if not self._tokens:
             raise WrongSum("is empty")
         value = self._sum()
@@ -127,8 +127,8 @@ class _Parser:
 
     def _signed(self) -> Number:
         is_negative = False
-        while found := self._take("+", "-"):
-            is_negative ^= found == "-"
+        while sign := self._take("+", "-"):
+            is_negative ^= sign == "-"
         value = self._power()
         return -value if is_negative else value
 
@@ -137,7 +137,7 @@ class _Parser:
         return _power(value, self._deeper(self._signed)) if self._take("**") else value
 
     def _postfix(self) -> Number:
-        value = self._one()
+        value = self._operand()
         while True:
             if self._take("!"):
                 value = _factorial(value)
@@ -152,7 +152,7 @@ class _Parser:
         after = self._tokens[self._place + 1] if self._place + 1 < len(self._tokens) else ""
         return after in ("", "+", "-", "*", "/", "//", "**", ")", ",", "of", "%", "mod")
 
-    def _one(self) -> Number:
+    def _operand(self) -> Number:
         token = self._next()
         self._place += 1
         if not token:
@@ -195,8 +195,8 @@ class _Parser:
 
 
 def _tokens(text: str) -> list[str]:
-    found = (match[1] or match[2] or match[3] for match in _TOKEN.finditer(text.strip()))
-    return [_SIGNS.get(token, token) for token in found]
+    tokens = (match[1] or match[2] or match[3] for match in _TOKEN.finditer(text.strip()))
+    return [_SIGNS.get(token, token) for token in tokens]
 
 
 def _number(token: str) -> Fraction:

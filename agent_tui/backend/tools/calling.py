@@ -27,7 +27,7 @@ async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -
     """
     try:
         async with asyncio.timeout(tool.seconds) as limit:
-            output = await tool.run(arguments, _in_no_hurry(place, limit, tool.seconds))
+            output = await tool.run(arguments, _without_time_of_people(place, limit, tool.seconds))
     except ToolError as error:
         return failed_output(str(error))
     except TimeoutError:
@@ -41,8 +41,8 @@ async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -
     return ToolOutput(content, content_success(content), size, output.images)
 
 
-def _in_no_hurry(place: ToolPlace, limit: asyncio.Timeout, seconds: float) -> ToolPlace:
-    """Return the place with a time-out that stops while a person fills in a form."""
+def _without_time_of_people(place: ToolPlace, limit: asyncio.Timeout, seconds: float) -> ToolPlace:
+    """Return the place with a ``fill_in`` that stops the time-out while a person fills in a form."""
     fill_in = place.fill_in
     if fill_in is None:
         return place

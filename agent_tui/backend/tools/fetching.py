@@ -54,11 +54,11 @@ _SPEC = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A response: status, media type, charset ("" if none), the body and whether it was cut."""
+    """A response."""
 
     status: int
-    kind: str
-    charset: str
+    kind: str  # the media type
+    charset: str  # "" if none is named
     body: bytes
     is_cut: bool
     url: str
@@ -108,7 +108,7 @@ class FetchUrl:
             tls, times = httpx.create_ssl_context(), httpx.Timeout(self.seconds, connect=CONNECT_SECONDS)
             async with httpx.AsyncClient(trust_env=False, verify=tls, timeout=times) as client:
                 for _ in range(MAX_REDIRECTS + 1):
-                    answer = await _one(client, url, may_be_private=self._is_named(url))
+                    answer = await _request(client, url, may_be_private=self._is_named(url))
                     if isinstance(answer, _Answer):
                         return answer
                     if not is_same_place(url, answer):
@@ -157,7 +157,7 @@ def is_same_place(url: httpx.URL, target: httpx.URL) -> bool:
     return url.host == target.host and (is_upgrade or (url.scheme == target.scheme and len({*ports}) == 1))
 
 
-async def _one(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: bool) -> _Answer | httpx.URL:
+async def _request(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: bool) -> _Answer | httpx.URL:
     """Send one request to the checked address; return the answer, or the target of its redirect."""
     port = url.port or _PORTS[url.scheme]
     addresses = await public_addresses(url.host, port, may_be_private=may_be_private)
@@ -174,7 +174,7 @@ async def _request_at(client: httpx.AsyncClient, url: httpx.URL, addresses: list
     """Return the answer of the first address that accepts a connection."""
     import httpx  # as in _url
 
-    for place, address in enumerate(addresses, 1):
+    for number, address in enumerate(addresses, 1):
         request = client.build_request(
             "GET",
             url.copy_with(host=address),
@@ -190,7 +190,7 @@ async def _request_at(client: httpx.AsyncClient, url: httpx.URL, addresses: list
         try:
             return await client.send(request, stream=True, follow_redirects=False)
         except (httpx.ConnectError, httpx.ConnectTimeout):
-            if place == len(addresses):
+            if number == len(addresses):
                 raise
     raise ToolError(f"{inert_line(url.host)}: there is no such host")
 

@@ -65,23 +65,21 @@ class LookingTool(ABC):
         """Return the call in one line. Raises ``ToolError`` for a path outside the workspace."""
         with Workspace.of(place).find(arguments.get("path", ".")):
             pass
-        call = f"{self.spec.name} {' '.join(str(one) for one in arguments.values()) or '.'}"
+        call = f"{self.spec.name} {' '.join(map(str, arguments.values())) or '.'}"
         line = visible_line(call)
         return ToolAsk(line, "" if line == call else visible(call))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return the result of ``look``, which is told when it is no longer needed: a thread cannot be
-        ended.
-        """
-        left = threading.Event()
+        """Return the result of ``look``. Its thread cannot be cancelled, so ``done`` asks it to end."""
+        done = threading.Event()
         try:
-            return await asyncio.to_thread(self.look, Workspace.of(place), arguments, left)
+            return await asyncio.to_thread(self.look, Workspace.of(place), arguments, done)
         finally:
-            left.set()
+            done.set()
 
     @abstractmethod
-    def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
-        """Return the result, in a thread; ends soon after ``left``."""
+    def look(self, workspace: Workspace, arguments: Mapping[str, Any], done: threading.Event) -> ToolOutput:
+        """Return the result, in a thread; ends soon after ``done`` is set."""
 
 
 class ListFiles(LookingTool):
@@ -89,12 +87,12 @@ class ListFiles(LookingTool):
 
     spec = _LIST
 
-    def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
+    def look(self, workspace: Workspace, arguments: Mapping[str, Any], done: threading.Event) -> ToolOutput:
         """Return one path a line."""
         only = glob_spec(arguments["glob"]) if "glob" in arguments else None
         lines: list[str] = []
         path, depth = arguments.get("path", "."), arguments.get("depth", 60)
-        for entry in walk(workspace, path, left, depth=depth):
+        for entry in walk(workspace, path, done, depth=depth):
             if only is not None and (entry.is_folder or not only.match_file(entry.path)):
                 continue
             if len(lines) == MAX_ENTRIES:
@@ -109,7 +107,7 @@ class ReadFile(LookingTool):
 
     spec = _READ
 
-    def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
+    def look(self, workspace: Workspace, arguments: Mapping[str, Any], done: threading.Event) -> ToolOutput:
         """Return numbered lines, and a last line in brackets if there are more."""
         path, first = arguments["path"], arguments.get("offset", 1)
         last = first + arguments.get("limit", MAX_LINES) - 1
@@ -117,7 +115,7 @@ class ReadFile(LookingTool):
         characters = number = scanned = 0
         with workspace.file(path) as file, os.fdopen(file, "rb", closefd=False) as reader:
             refuse_binary(reader.peek(BINARY_PROBE_BYTES)[:BINARY_PROBE_BYTES], path)
-            while not left.is_set() and (line := reader.readline(MAX_SCANNED_BYTES)):
+            while not done.is_set() and (line := reader.readline(MAX_SCANNED_BYTES)):
                 number += 1
                 scanned += len(line)
                 if number >= first:

@@ -58,8 +58,8 @@ class PageText(HTMLParser):
             case "a":
                 self._links.append(next((value or "" for name, value in attrs if name == "href"), ""))
             case "img":
-                if said := next((value for name, value in attrs if name == "alt" and value), ""):
-                    self._line.append(f"[{said}]")
+                if text := next((value for name, value in attrs if name == "alt" and value), ""):
+                    self._line.append(f"[{text}]")
             case _:
                 pass
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
 from agent_tui.backend.models.model import ToolSpec
@@ -60,22 +61,21 @@ _TASK: Final = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK
 
 def room_tools(rooms: RoomAccess) -> tuple[Tool, ...]:
     """Return the tools for these ``rooms``."""
-    do = _Commands(rooms)
+    actions = _Actions(rooms)
+    tool = partial(_RoomTool, actions.names)
     costs = "Let a paused room go on, which may cost money."
     return (
-        _RoomTool("list_rooms", "List the rooms in which agents talk.", {}, "read", do.names, do.list_rooms),
-        _RoomTool(
-            "room_about", "Say what a room is about, how far it is.", _ONE_ROOM, "read", do.names, do.about
-        ),
-        _RoomTool("pause_room", "Pause a room that runs.", _ONE_ROOM, "read", do.names, do.pause),
-        _RoomTool("resume_room", costs, _ONE_ROOM, "ask", do.names, do.resume),
-        _RoomTool("start_room", "Make a room for a task and start it.", _TASK, "ask", do.names, do.start),
+        tool("list_rooms", "List the rooms in which agents talk.", {}, "read", actions.list_rooms),
+        tool("room_about", "Say what a room is about, how far it is.", _ONE_ROOM, "read", actions.about),
+        tool("pause_room", "Pause a room that runs.", _ONE_ROOM, "read", actions.pause),
+        tool("resume_room", costs, _ONE_ROOM, "ask", actions.resume),
+        tool("start_room", "Make a room for a task and start it.", _TASK, "ask", actions.start),
     )
 
 
-class _Commands:
-    """The actions of the tools. ``names`` are those of the rooms that were looked at, by their ids: a person
-    is asked about a name.
+class _Actions:
+    """What the tools do. ``names`` has the names of the rooms seen so far, by id: a person is asked about a
+    name.
     """
 
     def __init__(self, rooms: RoomAccess) -> None:
@@ -83,22 +83,24 @@ class _Commands:
         self._rooms = rooms
 
     async def _all(self) -> list[RoomInfo]:
-        found = await self._rooms.rooms()
-        self.names.update((room.id, room.name) for room in found)
-        return found
+        rooms = await self._rooms.rooms()
+        self.names.update((room.id, room.name) for room in rooms)
+        return rooms
 
-    async def _room_meant_by(self, arguments: Mapping[str, Any]) -> RoomInfo:
-        return meant(await self._all(), arguments["room"])
+    async def _room_in(self, arguments: Mapping[str, Any]) -> RoomInfo:
+        return room_meant(await self._all(), arguments["room"])
 
     async def list_rooms(self, _: Mapping[str, Any]) -> object:
-        found = in_order(await self._all())
+        rooms = in_order(await self._all())
         return {
-            "rooms": [{"number": at, **_brief(room)} for at, room in enumerate(found[:MAX_LISTED], 1)],
-            "more": max(0, len(found) - MAX_LISTED),
+            "rooms": [
+                {"number": number, **_brief(room)} for number, room in enumerate(rooms[:MAX_LISTED], 1)
+            ],
+            "more": max(0, len(rooms) - MAX_LISTED),
         }
 
     async def about(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._room_meant_by(arguments)
+        room = await self._room_in(arguments)
         return {
             **_brief(room),
             "task": inert_line(room.task, MAX_TASK_CHARACTERS),
@@ -108,13 +110,13 @@ class _Commands:
         }
 
     async def pause(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._room_meant_by(arguments)
+        room = await self._room_in(arguments)
         if room.status != "running":
             return {**_brief(room), "changed": False}
         return {**_brief(await self._rooms.pause(room.id)), "status": "paused", "changed": True}
 
     async def resume(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._room_meant_by(arguments)
+        room = await self._room_in(arguments)
         if room.status == "running":
             return {**_brief(room), "changed": False}
         return {**_brief(await self._rooms.resume(room.id)), "status": "running", "changed": True}
@@ -124,7 +126,7 @@ class _Commands:
 
 
 class _RoomTool:
-    """One of them; ``work`` takes the arguments and returns the text for the model, ``names`` are the rooms'
+    """One of the tools; ``work`` takes the arguments and returns the result, ``names`` has the rooms' names
     by id.
     """
 
@@ -132,14 +134,14 @@ class _RoomTool:
 
     def __init__(
         self,
+        names: Mapping[str, str],
         name: str,
-        about: str,
+        description: str,
         properties: Mapping[str, Any],
         permission: Permission,
-        names: Mapping[str, str],
         work: Callable[[Mapping[str, Any]], Awaitable[object]],
     ) -> None:
-        self.spec = ToolSpec(name, about, object_schema(properties, *properties))
+        self.spec = ToolSpec(name, description, object_schema(properties, *properties))
         self.permission: Permission = permission
         self.changes = name in ACTING
         self._names = names
@@ -160,29 +162,27 @@ class _RoomTool:
 
 
 def in_order(rooms: Sequence[RoomInfo]) -> list[RoomInfo]:
-    """Return rooms in the order in which they are read aloud: running ones first, then by the latest
-    change.
-    """
+    """Return the rooms in the order of ``list_rooms``: running ones first, then by the latest change."""
     newest = sorted(rooms, key=lambda room: room.updated_at, reverse=True)
     return sorted(newest, key=lambda room: room.status != "running")
 
 
-def meant(rooms: Sequence[RoomInfo], wanted: str) -> RoomInfo:
-    """Return the one room that ``wanted`` means: an id, a number in the list, a name, words of it.
+def room_meant(rooms: Sequence[RoomInfo], wanted: str) -> RoomInfo:
+    """Return the room that ``wanted`` means: its id, its number in the list, its name or words of it.
 
     Raises ``ToolError`` that names the rooms if none or several match.
     """
-    said = " ".join(_WORD.findall(wanted.casefold()))
+    phrase = " ".join(_WORD.findall(wanted.casefold()))
     counted = in_order(rooms)
     for room in rooms:
-        if room.id == wanted or " ".join(_WORD.findall(room.name.casefold())) == said:
+        if room.id == wanted or " ".join(_WORD.findall(room.name.casefold())) == phrase:
             return room
-    if (place := _place(said)) is not None:
+    if (place := _place(phrase)) is not None:
         if 0 < place <= len(counted):
             return counted[place - 1]
         there = f"there are {len(counted)}" if counted else NO_ROOMS
         raise ToolError(f"there is no room number {place}; {there}")
-    words = set(said.split()) - {"the", "a", "room", "one", "about", "on", "of", "that"}
+    words = set(phrase.split()) - {"the", "a", "room", "one", "about", "on", "of", "that"}
     fits = [room for room in rooms if words and words <= _words_of(room)]
     named = [room for room in fits if words <= set(_WORD.findall(room.name.casefold()))]
     if len(found := named or fits) == 1:
@@ -193,14 +193,15 @@ def meant(rooms: Sequence[RoomInfo], wanted: str) -> RoomInfo:
     raise ToolError(f"{which}: {inert_line(wanted, 60)}; {there}")
 
 
-def _place(said: str) -> int | None:
-    words = [word for word in said.split() if word not in ("the", "room", "number", "no")]
+def _place(phrase: str) -> int | None:
+    """Return the place in the list that a phrase like "the third room" or "number 3" names."""
+    words = [word for word in phrase.split() if word not in ("the", "room", "number", "no")]
     if words[1:] == ["one"]:
         words = words[:1]
     if len(words) != 1:
         return None
-    if found := _DIGITS.fullmatch(words[0]):
-        return int(found[1])
+    if digits := _DIGITS.fullmatch(words[0]):
+        return int(digits[1])
     return _NUMBERS.get(words[0])
 
 

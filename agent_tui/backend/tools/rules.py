@@ -37,10 +37,10 @@ def allows(pattern: str, tool: str, arguments: Mapping[str, Any], place: ToolPla
     if tool not in PATH_TOOLS or place.workspace is None:
         return True
     root = os.path.realpath(place.workspace)
-    found = _real_path(arguments["path"], root)
-    if found == os.path.normpath(Path(root, arguments["path"])):
+    real = _real_path(arguments["path"], root)
+    if real == os.path.normpath(Path(root, arguments["path"])):
         return True
-    return pattern_allows(pattern, tool, {**arguments, "path": os.path.relpath(found, root)})
+    return pattern_allows(pattern, tool, {**arguments, "path": os.path.relpath(real, root)})
 
 
 def _path_in(arguments: Mapping[str, Any]) -> str:

@@ -40,22 +40,20 @@ def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
 
 
 def checkable(schema: Any) -> Any:
-    """Return the part of a foreign schema that can be checked here safely; it allows everything that the
-    whole schema allows.
-    """
+    """Return the part of a foreign schema that can be checked safely; it allows all that the whole allows."""
     if not isinstance(schema, Mapping):
         return True
     kept: dict[str, Any] = {word: schema[word] for word in _PLAIN & schema.keys()}
-    known = schema.get("properties")
-    if isinstance(known, Mapping):
-        kept["properties"] = {name: checkable(one) for name, one in known.items()}
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping):
+        kept["properties"] = {name: checkable(inner) for name, inner in properties.items()}
         if schema.get("additionalProperties") is False and "patternProperties" not in schema:
             kept["additionalProperties"] = False
     if isinstance(schema.get("items"), Mapping) and "prefixItems" not in schema:
         kept["items"] = checkable(schema["items"])
     for word in ("anyOf", "allOf"):
         if isinstance(schema.get(word), list) and schema[word]:
-            kept[word] = [checkable(one) for one in schema[word]]
+            kept[word] = [checkable(inner) for inner in schema[word]]
     return kept
 
 
@@ -99,5 +97,5 @@ def _complaint(error: ValidationError) -> str:
     message = error.message
     if len(message) > MAX_COMPLAINT_CHARACTERS:  # it begins with the whole value
         message = message.replace(repr(error.instance), "the value", 1)
-    said = inert_line(message, MAX_COMPLAINT_CHARACTERS)
-    return f"{inert_line(where, 100)}: {said}" if where else said
+    text = inert_line(message, MAX_COMPLAINT_CHARACTERS)
+    return f"{inert_line(where, 100)}: {text}" if where else text

@@ -23,8 +23,8 @@ SEARCH_SECONDS = 10.0
 MAX_HITS = 200
 MAX_HIT_CHARACTERS = 300
 MAX_FILE_BYTES = 5 * 1024 * 1024
-# Characters of a pattern including all repetitions at least: the engine writes these out, 250 bytes for each
-# at worst, which takes seconds in which nothing else runs.
+# Characters of a pattern with its minimum repetitions written out, as the engine does: at worst it takes 250
+# bytes for each, and seconds in which nothing else runs.
 MAX_WRITTEN_OUT = 2_000_000
 _AT_LEAST = re.compile(r"\{\s*(\d+)")
 
@@ -54,18 +54,18 @@ class SearchFiles(LookingTool):
         # The engine has its own, rough time limit; this one is only for when all else fails.
         self.seconds = 4 * seconds + 5.0
 
-    def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
+    def look(self, workspace: Workspace, arguments: Mapping[str, Any], done: threading.Event) -> ToolOutput:
         """Return one hit a line, and a last line in brackets with their number."""
         until = time.monotonic() + self._limit
-        wanted = _compiled(arguments["pattern"], is_blind=arguments.get("ignore_case", False))
+        wanted = _compiled(arguments["pattern"], ignore_case=arguments.get("ignore_case", False))
         hits: list[str] = []
-        searched = found = 0
-        for path, text in _files(workspace, arguments, left):
+        searched = matching = 0
+        for path, text in _files(workspace, arguments, done):
             searched += 1
             try:
                 before = len(hits)
                 hits += _hits(wanted, path, text, until, MAX_HITS + 1 - len(hits))
-                found += len(hits) > before
+                matching += len(hits) > before
             except TimeoutError:
                 raise ToolError(
                     f"searching took longer than {self._limit:g} s; a simpler pattern, or a path or glob,"
@@ -76,16 +76,16 @@ class SearchFiles(LookingTool):
                 break
         if not hits:
             return ToolOutput(f"[no hits in {searched:,} files]")
-        return ToolOutput("\n".join([*hits, f"[{min(len(hits), MAX_HITS)} hits in {found:,} files]"]))
+        return ToolOutput("\n".join([*hits, f"[{min(len(hits), MAX_HITS)} hits in {matching:,} files]"]))
 
 
-def _compiled(pattern: str, *, is_blind: bool) -> regex.Pattern[str]:
+def _compiled(pattern: str, *, ignore_case: bool) -> regex.Pattern[str]:
     import regex  # lazy: the backend starts without it, and this is a thread
 
     times = math.prod(max(1, int(count)) for count in _AT_LEAST.findall(pattern))
     if times * len(pattern) > MAX_WRITTEN_OUT:
         raise ToolError("the pattern repeats too much; + and * may repeat what they like")
-    flags = regex.MULTILINE | (regex.IGNORECASE if is_blind else 0)
+    flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
     try:
         return regex.compile(pattern, flags)
     except (regex.error, RecursionError, OverflowError, MemoryError) as error:
@@ -114,17 +114,16 @@ def _time_left(until: float) -> float:
 
 
 def _files(
-    workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event
+    workspace: Workspace, arguments: Mapping[str, Any], done: threading.Event
 ) -> Iterator[tuple[str, str]]:
     only = glob_spec(arguments["glob"]) if "glob" in arguments else None
     path = arguments.get("path", ".")
-    with workspace.find(path) as found:
-        is_one = found.status is not None and found.name != "" and _is_file(found.status.st_mode)
-        real = found.path
-    if is_one:
-        yield real, _text(workspace, real) or ""
+    with workspace.find(path) as location:
+        status = location.status
+    if status is not None and stat.S_ISREG(status.st_mode):
+        yield location.path, _text(workspace, location.path) or ""
         return
-    for entry in walk(workspace, path, left):
+    for entry in walk(workspace, path, done):
         if not entry.is_file or entry.status.st_size > MAX_FILE_BYTES:
             continue
         if only is not None and not only.match_file(entry.path):
@@ -135,10 +134,6 @@ def _files(
             continue  # it was removed, or may not be read
         if text is not None:
             yield entry.path, text
-
-
-def _is_file(mode: int) -> bool:
-    return stat.S_ISREG(mode)
 
 
 def _text(workspace: Workspace, path: str) -> str | None:

@@ -78,11 +78,11 @@ class RunCommand:
                 await asyncio.wait([reading])
         fields: dict[str, Any] = {"success": code == 0, "exit_code": code}
         if code is None:
-            fields["error"] = why + _told_of(child.left)
+            fields["error"] = why + _what_else_ended(child.left)
         return ToolOutput(structure({**fields, "output": spool.text()}, "output"), code == 0, spool.size)
 
 
-def _told_of(left: tuple[str, ...]) -> str:
+def _what_else_ended(left: tuple[str, ...]) -> str:
     if left:
         return f", but these programs could not be ended: {', '.join(left)}"
     return ", with everything it had started"
@@ -96,7 +96,7 @@ async def _read(child: Child, spool: Spool, tell: Callable[[str], None] | None) 
 
 
 def _last_line(data: bytes) -> str:
-    """Return the last line of ``data`` that has words, or its end; looks at no more than that needs."""
+    """Return the last line of ``data`` that is not blank; looks only at its end."""
     for line in reversed(data[-4 * MAX_LINE_CHARACTERS :].splitlines()):
         if words := inert_line(line.decode("utf-8", "replace"), MAX_LINE_CHARACTERS).strip():
             return words

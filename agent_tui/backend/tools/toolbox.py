@@ -42,8 +42,8 @@ class Toolbox:
         self._servers: tuple[McpServer, ...] = ()
         self._leaving: set[asyncio.Task[None]] = set()  # servers that are no longer in the file
         self._foreign: dict[str, McpTool] = {}
-        self._taken: dict[McpServer, object] = {}  # its tools that are offered now
-        self._waited: set[McpServer] = set()  # until they were ready, or given up
+        self._offered: dict[McpServer, object] = {}  # the list of its tools that is offered now
+        self._tried: set[McpServer] = set()  # servers whose first start was waited for
         self._added: tuple[Tool, ...] = ()
         self._configure(read())
 
@@ -60,25 +60,21 @@ class Toolbox:
             server.begin()
 
     async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
-        """Return the tools' descriptions for models: ours, and those of the servers that could be started.
-        Never raises.
-
-        Waits only for the servers with tools of these ``names``, if there are some.
-        """
-        return tuple(one.spec for one in await self.list_tools(names))
+        """Return the specs of ``list_tools(names)``, for models. Never raises."""
+        return tuple(tool.spec for tool in await self.list_tools(names))
 
     async def list_tools(
         self, names: Collection[str] | None = None, *, is_waiting: bool = True
     ) -> tuple[ListedTool, ...]:
-        """Return all tools, with what each may do without asking and its source.
+        """Return all tools: ours, and those of the servers that could be started.
 
-        Takes as long as the slowest server needs to start (of those of ``names``, if there are some), if one
-        was not started yet; no time if not ``is_waiting``. The config file is read again if it changed.
+        Waits until all servers have started, or only those with tools of these ``names``; not at all if not
+        ``is_waiting``. The config file is read again if it changed.
         """
         self.begin()
-        waited = self._of(names) if is_waiting else ()
-        await asyncio.gather(*(self._ask(server) for server in waited))
-        await asyncio.gather(*(self._take(server) for server in self._servers))
+        if is_waiting:
+            await asyncio.gather(*map(self._start_server, self._servers_of(names)))
+        await asyncio.gather(*map(self._offer_tools, self._servers))
         ours = [ListedTool(tool.spec, tool.permission, BUILT_IN) for tool in self._ours.values()]
         theirs = [
             ListedTool(tool.spec, tool.permission, tool.server.config.name) for tool in self._foreign.values()
@@ -87,13 +83,13 @@ class Toolbox:
 
     def servers(self, names: Collection[str] | None = None) -> tuple[ServerListed, ...]:
         """Return the state of the config file's MCP servers, or of those of tools with these ``names``."""
-        return tuple(self._listed_server(server) for server in self._of(names))
+        return tuple(self._listed_server(server) for server in self._servers_of(names))
 
-    def _of(self, names: Collection[str] | None) -> Sequence[McpServer]:
+    def _servers_of(self, names: Collection[str] | None) -> Sequence[McpServer]:
         if names is None:
             return self._servers
-        of = {name.partition("__")[0] for name in names if "__" in name}
-        return [server for server in self._servers if server.config.name in of]
+        wanted = {name.partition("__")[0] for name in names if "__" in name}
+        return [server for server in self._servers if server.config.name in wanted]
 
     def _listed_server(self, server: McpServer) -> ServerListed:
         used = sum(tool.server is server for tool in self._foreign.values())
@@ -125,34 +121,33 @@ class Toolbox:
         ]
         self._ours = {tool.spec.name: tool for tool in ours}
         before = {server.config.name: server for server in self._servers}
-        self._servers = tuple(_server_for(before.get(one.name), one) for one in config.mcp.values())
+        self._servers = tuple(_server_for(before.get(mcp.name), mcp) for mcp in config.mcp.values())
         for server in set(before.values()) - set(self._servers):
             leaving = asyncio.create_task(server.aclose())
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
         self._foreign = {name: tool for name, tool in self._foreign.items() if tool.server in self._servers}
-        self._taken = {server: tools for server, tools in self._taken.items() if server in self._servers}
-        self._waited &= set(self._servers)
+        self._offered = {server: tools for server, tools in self._offered.items() if server in self._servers}
+        self._tried &= set(self._servers)
 
-    async def _ask(self, server: McpServer) -> None:
-        # A server that cannot be started keeps its last tools; their calls say why they fail. Only its
-        # first start is waited for: one that hangs must not delay every question, nor one that takes long
-        # to be ended.
-        seconds = AGAIN_SECONDS if server in self._waited else server.start_seconds_left
+    async def _start_server(self, server: McpServer) -> None:
+        # A server that cannot be started keeps its last tools; their calls say why they fail. Only its first
+        # start is waited for at length: one that hangs must not delay every question.
+        seconds = AGAIN_SECONDS if server in self._tried else server.start_seconds_left
         with suppress(ToolError, TimeoutError):
             async with asyncio.timeout(seconds):
                 await server.start()
-        self._waited.add(server)
+        self._tried.add(server)
 
-    async def _take(self, server: McpServer) -> None:
+    async def _offer_tools(self, server: McpServer) -> None:
         latest = server.foreign_tools
-        if self._taken.get(server) is latest:
+        if self._offered.get(server) is latest:
             return
         # In a thread: a hostile server may list tools whose schemas take minutes to check.
         tools = await asyncio.to_thread(tools_of_server, server)
         if server not in self._servers:  # the config file has changed meanwhile
             return
-        self._taken[server] = latest
+        self._offered[server] = latest
         others = {name: tool for name, tool in self._foreign.items() if tool.server is not server}
         self._foreign = others | {tool.spec.name: tool for tool in tools}
 

@@ -37,10 +37,10 @@ class FolderEntry:
 
 
 def walk(
-    workspace: Workspace, path: str, left: threading.Event, *, depth: int = MAX_DEPTH
+    workspace: Workspace, path: str, done: threading.Event, *, depth: int = MAX_DEPTH
 ) -> Iterator[FolderEntry]:
     """Yield what is below ``path``, each folder before its contents; links are named, not followed. Ends
-    early when it is no longer needed (``left``).
+    early once ``done`` is set.
 
     Raises ``ToolError`` if ``path`` is not a folder of the workspace.
     """
@@ -49,7 +49,7 @@ def walk(
         if real:
             with workspace.folder("") as (root, _):
                 ignored = _rules_above(root, real)
-        yield from _below(folder, real, ignored, min(depth, MAX_DEPTH), left)
+        yield from _below(folder, real, ignored, min(depth, MAX_DEPTH), done)
 
 
 def glob_spec(glob: str) -> GitIgnoreSpec:
@@ -77,13 +77,13 @@ def _rules_above(root: int, real: str) -> IgnoreRules:
     except OSError:
         pass  # a folder that was removed a moment ago: its rules are gone, too
     finally:
-        for each in opened:
-            os.close(each)
+        for descriptor in opened:
+            os.close(descriptor)
     return ignored
 
 
 def _below(
-    folder: int, path: str, ignored: IgnoreRules, depth: int, left: threading.Event
+    folder: int, path: str, ignored: IgnoreRules, depth: int, done: threading.Event
 ) -> Iterator[FolderEntry]:
     ignored = _with_rules_of(folder, path, ignored)
     try:
@@ -91,7 +91,7 @@ def _below(
     except OSError:
         return
     for name in names:
-        if left.is_set():
+        if done.is_set():
             return
         where = f"{path}/{name}" if path else name
         if name == ".git" or inert(name) != name or "\n" in name:
@@ -110,7 +110,7 @@ def _below(
             except OSError:
                 continue
             try:
-                yield from _below(inner, where, ignored, depth - 1, left)
+                yield from _below(inner, where, ignored, depth - 1, done)
             finally:
                 os.close(inner)
 

@@ -35,16 +35,16 @@ _LOCKS = tuple(threading.Lock() for _ in range(64))
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a path leads: the open folder, the name in it, and what is there, ``None`` for nothing."""
+    """Where a path leads; ``folder`` is open."""
 
     folder: int
-    name: str
-    path: str  # relative to the workspace, as it was found without links
-    status: os.stat_result | None
+    name: str  # in the folder; "" for the workspace itself
+    path: str  # relative to the workspace, with all links resolved
+    status: os.stat_result | None  # ``None`` if nothing is there
 
 
 class MissingFolder(ToolError):
-    """A folder on the way does not exist."""
+    """A folder of the path does not exist."""
 
 
 class Workspace:
@@ -68,33 +68,33 @@ class Workspace:
     @contextmanager
     def folder(self, path: str) -> Iterator[tuple[int, str]]:
         """Open a folder: its descriptor and its path without links ("" for the workspace itself)."""
-        with self.find(path) as found:
-            if found.name == "":
-                yield found.folder, ""
+        with self.find(path) as location:
+            if location.name == "":
+                yield location.folder, ""
                 return
-            if found.status is None:
+            if location.status is None:
                 raise ToolError(f"{_path_shown(path)}: there is no such folder")
-            if not stat.S_ISDIR(found.status.st_mode):
+            if not stat.S_ISDIR(location.status.st_mode):
                 raise ToolError(f"{_path_shown(path)}: is not a folder")
-            with _closing(_open(found.name, _FOLDER, found.folder, path)) as folder:
-                yield folder, found.path
+            with _closing(_open(location.name, _FOLDER, location.folder, path)) as folder:
+                yield folder, location.path
 
     @contextmanager
     def file(self, path: str) -> Iterator[int]:
         """Open a regular file for reading; return its descriptor."""
-        with self.find(path) as found, _closing(self._regular(found, path)) as file:
+        with self.find(path) as location, _closing(self._regular(location, path)) as file:
             yield file
 
-    def _regular(self, found: Location, path: str) -> int:
-        if found.name == "" or (found.status is not None and stat.S_ISDIR(found.status.st_mode)):
+    def _regular(self, location: Location, path: str) -> int:
+        if location.name == "" or (location.status is not None and stat.S_ISDIR(location.status.st_mode)):
             raise ToolError(f"{_path_shown(path)}: is a folder, not a file")
-        if found.status is None:
+        if location.status is None:
             raise ToolError(f"{_path_shown(path)}: there is no such file")
-        if not stat.S_ISREG(found.status.st_mode):
+        if not stat.S_ISREG(location.status.st_mode):
             raise ToolError(
                 f"{_path_shown(path)}: is not an ordinary file"
             )  # opening a device may do something
-        file = _open(found.name, _READ, found.folder, path)
+        file = _open(location.name, _READ, location.folder, path)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
             raise ToolError(f"{_path_shown(path)}: is not an ordinary file")
@@ -111,8 +111,8 @@ class Workspace:
     def read_if_there(self, path: str, most_bytes: int) -> bytes | None:
         """Return a whole file as ``read``, ``None`` if there is none yet."""
         try:
-            with self.find(path, is_written=True) as found:
-                if found.status is None:
+            with self.find(path, is_written=True) as location:
+                if location.status is None:
                     return None
         except MissingFolder:
             return None
@@ -120,10 +120,10 @@ class Workspace:
 
     @contextmanager
     def changing(self, path: str) -> Iterator[None]:
-        """Hold the lock of the file to which ``path`` leads: what is read here is what is replaced."""
+        """Hold the lock of the file to which ``path`` leads: nothing else changes it meanwhile."""
         try:
             real = os.path.realpath(self.root / path)
-        except ValueError:  # no path at all: it will be refused
+        except ValueError:  # not a path: it will be refused
             real = path
         with _LOCKS[hash(real.casefold()) % len(_LOCKS)]:
             yield
@@ -133,26 +133,26 @@ class Workspace:
 
         Returns the path without links. Other programs' open files and hard links elsewhere stay as they were.
         """
-        with self.find(path, is_written=True, makes_folders=True) as found:
+        with self.find(path, is_written=True, makes_folders=True) as location:
             mode = 0o666 & ~UMASK
-            if found.name == "" or (found.status is not None and stat.S_ISDIR(found.status.st_mode)):
+            if location.name == "" or (location.status is not None and stat.S_ISDIR(location.status.st_mode)):
                 raise ToolError(f"{_path_shown(path)}: is a folder, not a file")
-            if found.status is not None:
-                if not stat.S_ISREG(found.status.st_mode):
+            if location.status is not None:
+                if not stat.S_ISREG(location.status.st_mode):
                     raise ToolError(f"{_path_shown(path)}: is not an ordinary file")
-                mode = stat.S_IMODE(found.status.st_mode) & 0o777
+                mode = stat.S_IMODE(location.status.st_mode) & 0o777
             try:
-                _replace(found, data, mode)
+                _replace(location, data, mode)
             except OSError as error:
                 raise _refusal(path, error) from error
-            return found.path
+            return location.path
 
     def remove(self, path: str) -> None:
         """Remove a regular file."""
-        with self.find(path, is_written=True) as found:
-            os.close(self._regular(found, path))
+        with self.find(path, is_written=True) as location:
+            os.close(self._regular(location, path))
             try:
-                os.unlink(found.name, dir_fd=found.folder)
+                os.unlink(location.name, dir_fd=location.folder)
             except OSError as error:
                 raise _refusal(path, error) from error
 
@@ -164,10 +164,10 @@ class Workspace:
         """
         walk = _Walk(self, path, makes_folders)
         try:
-            found = walk.walk()
+            location = walk.walk()
             if is_written:
-                _refuse_protected(found.path, path)
-            yield found
+                _refuse_protected(location.path, path)
+            yield location
         finally:
             walk.close()
 
@@ -266,8 +266,8 @@ class _Walk:
     def _down(self, part: str, status: os.stat_result | None) -> None:
         is_made = False
         if status is None:
-            rest = [one for one in self._parts if one not in ("", ".")]
-            # In a folder that is not there nothing is a link: where the rest leads is known now.
+            rest = [part for part in self._parts if part not in ("", ".")]
+            # Nothing below a missing folder is a link: it is already clear where the rest leads.
             if not self._makes_folders or ".." in rest:
                 raise MissingFolder(f"{_path_shown(self._path)}: there is no such file or folder")
             _refuse_protected("/".join([*self._names, part, *rest]), self._path)
@@ -299,19 +299,19 @@ def _closing(descriptor: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _replace(found: Location, data: bytes, mode: int) -> None:
+def _replace(location: Location, data: bytes, mode: int) -> None:
     """Write the new file beside the old one, then put it in its place."""
     name = f".{secrets.token_hex(8)}.new"
-    with _closing(os.open(name, _NEW, 0o600, dir_fd=found.folder)) as file:
+    with _closing(os.open(name, _NEW, 0o600, dir_fd=location.folder)) as file:
         try:
             with os.fdopen(file, "wb", closefd=False) as writer:
                 writer.write(data)
             os.fchmod(file, mode)
             os.fsync(file)
-            os.rename(name, found.name, src_dir_fd=found.folder, dst_dir_fd=found.folder)
+            os.rename(name, location.name, src_dir_fd=location.folder, dst_dir_fd=location.folder)
         except BaseException:
             with suppress(OSError):
-                os.unlink(name, dir_fd=found.folder)
+                os.unlink(name, dir_fd=location.folder)
             raise
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from agent_tui.backend.models.demo.voice import intent_of, voice_pieces
 from agent_tui.backend.models.model import CallPiece, ChatMessage, ModelRequest, ToolCall, ToolSpec
-from agent_tui.backend.tools.rooms import ACTING, LOOKING, meant
+from agent_tui.backend.tools.rooms import ACTING, LOOKING, room_meant
 from agent_tui.model.events import RoomInfo
 from tests.backend.models.voice_paraphrases import MEANT, NONE_OF_THEM
 
@@ -158,7 +158,7 @@ SPOKEN_OF = (*LISTED, *result("room_about", {"id": "room2", "name": NAMES[2]}))
 def test_the_room_that_is_named_or_counted_is_the_one_that_is_meant(
     said: str, number: int, before: tuple[ChatMessage, ...]
 ) -> None:
-    assert meant(ROOMS, room_asked_for(said, before)).id == f"room{number}"
+    assert room_meant(ROOMS, room_asked_for(said, before)).id == f"room{number}"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.tools.rooms import ACTING, LOOKING, meant, room_tools
+from agent_tui.backend.tools.rooms import ACTING, LOOKING, room_meant, room_tools
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.model.errors import Refused
 from agent_tui.model.events import AgentInfo, RoomInfo
@@ -131,7 +131,7 @@ def test_only_what_may_cost_money_asks(few: FewRooms) -> None:
     ],
 )
 def test_a_room_is_meant_by_id_number_name_or_words(said: str, room_id: str) -> None:
-    assert meant([NAME, MAIL, REDIS], said).id == room_id
+    assert room_meant([NAME, MAIL, REDIS], said).id == room_id
 
 
 @pytest.mark.parametrize(
@@ -140,15 +140,15 @@ def test_a_room_is_meant_by_id_number_name_or_words(said: str, room_id: str) -> 
 )
 def test_what_means_no_room_says_which_there_are(said: str, why: str) -> None:
     with pytest.raises(ToolError, match=why):
-        meant([NAME, MAIL], said)
+        room_meant([NAME, MAIL], said)
 
 
 @pytest.mark.parametrize("said", ["the first one", "number 1", "kafka"])
 def test_where_there_are_no_rooms_that_is_what_is_said(said: str) -> None:
     with pytest.raises(ToolError, match="there are no rooms yet"):
-        meant([], said)
+        room_meant([], said)
 
 
 def test_what_means_several_rooms_names_them() -> None:
     with pytest.raises(ToolError, match=r"several rooms fit.*Name the service.*Name the dog"):
-        meant([NAME, replace(NAME, id="d4", name="Name the dog", task="A dog")], "name")
+        room_meant([NAME, replace(NAME, id="d4", name="Name the dog", task="A dog")], "name")

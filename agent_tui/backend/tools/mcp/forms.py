@@ -85,10 +85,10 @@ def _with_default(field: FormField, default: Any) -> FormField:
 
 
 def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
-    """Return the choices, in any of the ways of MCP: ``enum`` (with ``enumNames``), ``oneOf``, ``anyOf``."""
+    """Return the choices: MCP has ``enum`` (with ``enumNames``), ``oneOf`` and ``anyOf`` for them."""
     titled = schema.get("oneOf") or schema.get("anyOf")
     if isinstance(titled, list):
-        pairs = [(one.get("const"), one.get("title")) for one in titled if isinstance(one, Mapping)]
+        pairs = [(item.get("const"), item.get("title")) for item in titled if isinstance(item, Mapping)]
     else:
         values, names = schema.get("enum"), schema.get("enumNames")
         values = values if isinstance(values, list) else []

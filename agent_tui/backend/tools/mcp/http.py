@@ -31,17 +31,17 @@ MAX_BODY_BYTES = 8 * 1024 * 1024
 
 @asynccontextmanager
 async def http_transport(
-    config: McpConfig, answered: Callable[[int], None]
+    config: McpConfig, on_status: Callable[[int], None]
 ) -> AsyncGenerator[TransportStreams]:
     """Connect to the server at ``config.url``; the token is the environment's.
 
-    ``answered`` is called with the status of every answer to a message, which the package does not tell.
+    ``on_status`` is called with the status of every answer to a message, which the package does not tell.
     Raises ``ConfigError`` if the environment names certificates that cannot be read.
     """
 
     async def status(response: httpx2.Response) -> None:
         if response.request.method == "POST":
-            answered(response.status_code)
+            on_status(response.status_code)
 
     async with (
         await _client(config, [status, _limit]) as client,
@@ -51,21 +51,21 @@ async def http_transport(
 
 
 async def speaks_older_transport(config: McpConfig) -> bool:
-    """Return whether a GET of the address is answered with events, the first of which is ``endpoint``: the
-    HTTP+SSE transport of the protocol's version 2024-11-05.
+    """Return whether the server uses HTTP+SSE, the transport of the protocol's version 2024-11-05: a GET is
+    answered with events, the first of which is ``endpoint``.
     """
-    begun = b""
+    start = b""
     with suppress(httpx2.HTTPError, TimeoutError):
         async with asyncio.timeout(PROBE_SECONDS), await _client(config, []) as client:
-            asked = client.stream("GET", config.url, headers={"Accept": "text/event-stream"})
-            async with asked as response:
+            request = client.stream("GET", config.url, headers={"Accept": "text/event-stream"})
+            async with request as response:
                 if "text/event-stream" not in response.headers.get("content-type", ""):
                     return False
                 async for data in response.aiter_raw():
-                    begun += data
-                    if b"\n\n" in begun.replace(b"\r\n", b"\n") or len(begun) > MAX_PROBE_BYTES:
+                    start += data
+                    if b"\n\n" in start.replace(b"\r\n", b"\n") or len(start) > MAX_PROBE_BYTES:
                         break
-    return b"event: endpoint" in begun
+    return b"event: endpoint" in start
 
 
 async def _client(
@@ -83,7 +83,7 @@ async def _client(
 
 
 async def _limit(response: httpx2.Response) -> None:
-    """End an answer with an error if it is packed or too large; in a stream the limit is for each event."""
+    """End an answer with an error if it is compressed or too large; events have their own limit."""
     is_stream = "text/event-stream" in response.headers.get("content-type", "")
     response.stream = BoundedBody(response, 0 if is_stream else MAX_BODY_BYTES, _refuse)
 

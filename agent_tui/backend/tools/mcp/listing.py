@@ -1,5 +1,5 @@
-"""A stream of messages in which one wrong tool of a list does not cost all the others: the ``mcp`` package
-refuses a whole page for it. Imported with ``mcp`` itself, only when an MCP server is first needed.
+"""A stream of messages whose lists of tools are valid: the ``mcp`` package refuses a whole list for one wrong
+tool. Imported with ``mcp`` itself, only when an MCP server is first needed.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class _ValidTools:
         return getattr(self._stream, name)
 
     async def receive(self) -> SessionMessage | Exception:
-        return _mended(await self._stream.receive())
+        return _corrected(await self._stream.receive())
 
     def __aiter__(self) -> _ValidTools:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        return _mended(await anext(self._stream))
+        return _corrected(await anext(self._stream))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -59,7 +59,7 @@ class _ValidTools:
         return await self._stream.__aexit__(*raised)
 
 
-def _mended(message: SessionMessage | Exception) -> SessionMessage | Exception:
+def _corrected(message: SessionMessage | Exception) -> SessionMessage | Exception:
     answer = message.message if isinstance(message, SessionMessage) else None
     if isinstance(answer, mcp_types.JSONRPCResponse):
         tools = answer.result.get("tools")
@@ -71,15 +71,13 @@ def _mended(message: SessionMessage | Exception) -> SessionMessage | Exception:
 
 
 def _valid(tool: Any) -> list[Any]:
-    """Return the tool, or only what is needed of it if the rest is wrong, also without its parameters if
-    these are wrong, or none.
-    """
+    """Return the tool as a list of one: as much of it as is valid; an empty list if nothing is."""
     if not isinstance(tool, dict):
         return []
     needed = {key: tool[key] for key in ("name", "description", "inputSchema") if key in tool}
     named = {"name": tool.get("name"), "inputSchema": needed.get("inputSchema")}
-    tries = (tool, needed, named, named | {"inputSchema": UNUSABLE})
-    return next(([one] for one in tries if _are_valid([one])), [])
+    candidates = (tool, needed, named, named | {"inputSchema": UNUSABLE})
+    return next(([candidate] for candidate in candidates if _are_valid([candidate])), [])
 
 
 def _are_valid(tools: list[Any]) -> bool:

@@ -64,11 +64,11 @@ class ServerQuestions:
         """Return a person's answer; this is the callback of the ``mcp`` package. Questions that cannot be
         asked are declined, and the person is told.
         """
-        from mcp_types import ElicitResult  # as in mcp_server._load
+        from mcp_types import ElicitResult  # as in server._load
 
         del context  # the server does not say which call
 
-        call = next((one for one in reversed(self._calls) if one.place.fill_in is not None), None)
+        call = next((call for call in reversed(self._calls) if call.place.fill_in is not None), None)
         if call is None or len(call.open) >= MAX_OPEN:
             _log.warning("a question of the MCP server %s was declined: nobody to ask", self._name)
             return ElicitResult(action="decline")

@@ -39,26 +39,23 @@ async def output(result: CallToolResult, read: Read) -> ToolOutput:
     """Return the answer as text, with its images; ``read`` reads a resource of the server, or raises
     ``ToolError``.
     """
-    told = _Told(read)
+    blocks = _Blocks(read)
     for block in result.content:
-        await told.add(block)
-    if not told.parts and result.structured_content is not None:
-        told.parts.append(json.dumps(result.structured_content, ensure_ascii=False))
-    text = "\n".join(told.parts)
+        await blocks.add(block)
+    if not blocks.texts and result.structured_content is not None:
+        blocks.texts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    text = "\n".join(blocks.texts)
     if result.is_error:
-        why, size = (
-            failure(text or "the tool failed and does not say why"),
-            len(text.encode("utf-8", "replace")),
-        )
-        return ToolOutput(why, success=False, size=size)
-    return ToolOutput(text or "[nothing]", images=tuple(told.images))
+        why = failure(text or "the tool failed and does not say why")
+        return ToolOutput(why, success=False, size=len(text.encode("utf-8", "replace")))
+    return ToolOutput(text or "[nothing]", images=tuple(blocks.images))
 
 
-class _Told:
-    """Collects ``parts`` of the text, and ``images``, from the blocks of an answer."""
+class _Blocks:
+    """Collects the texts and images of an answer's blocks."""
 
     def __init__(self, read: Read) -> None:
-        self.parts: list[str] = []
+        self.texts: list[str] = []
         self.images: list[Image] = []
         self._read = read
         self._links = 0
@@ -66,11 +63,11 @@ class _Told:
     async def add(self, block: ContentBlock) -> None:
         match block.type:
             case "text":
-                self.parts.append(block.text)
+                self.texts.append(block.text)
             case "image":
                 self._add_data("image", block.mime_type, block.data)
             case "audio":
-                self.parts.append(_line("audio", block.mime_type, block.data))
+                self.texts.append(_line("audio", block.mime_type, block.data))
             case "resource_link":
                 await self._follow(block.name, block.uri)
             case "resource":
@@ -79,24 +76,24 @@ class _Told:
     async def _follow(self, name: str, uri: str) -> None:
         named = f"{inert_line(name, 100)}: {inert_line(uri, 500)}"
         self._links += 1
-        if self._links > MAX_LINKS or sum(map(len, self.parts)) > MAX_OUTPUT_CHARACTERS:
-            self.parts.append(f"[{named}, not read: too many or too long]")
+        if self._links > MAX_LINKS or sum(map(len, self.texts)) > MAX_OUTPUT_CHARACTERS:
+            self.texts.append(f"[{named}, not read: too many or too long]")
             return
         try:
             contents = await self._read(uri)
         except ToolError as error:
-            self.parts.append(f"[{named}, not read: {error}]")
+            self.texts.append(f"[{named}, not read: {error}]")
         else:
             self._add_contents(named, contents)
 
     def _add_contents(self, named: str, contents: Contents) -> None:
         named = inert_line(named, 700)
-        self.parts.append(f"[{named}]" if contents else f"[{named}, empty]")
-        for one in contents:
-            text, kind = getattr(one, "text", None), one.mime_type or "unknown type"
+        self.texts.append(f"[{named}]" if contents else f"[{named}, empty]")
+        for content in contents:
+            text, kind = getattr(content, "text", None), content.mime_type or "unknown type"
             if isinstance(text, str):
-                self.parts.append(cut(text, MAX_RESOURCE_CHARACTERS))
-            elif isinstance(blob := getattr(one, "blob", None), str):
+                self.texts.append(cut(text, MAX_RESOURCE_CHARACTERS))
+            elif isinstance(blob := getattr(content, "blob", None), str):
                 self._add_data("image" if kind.startswith("image/") else "data", kind, blob)
 
     def _add_data(self, what: str, kind: str, encoded: str) -> None:
@@ -105,7 +102,7 @@ class _Told:
             line = f"{line[:-1]}, left out: too many or too large]"
         elif what == "image" and (image := _image(encoded)) is not None:
             self.images.append(image)
-        self.parts.append(line)
+        self.texts.append(line)
 
 
 def _line(what: str, kind: str, encoded: str) -> str:

@@ -45,16 +45,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ServerListed:
-    """An MCP server as in ``GET /api/tools``: ``tools`` of the ``offered`` ones are used; what is wrong, or
-    which are left out, and what helps.
-    """
+    """An MCP server as in ``GET /api/tools``."""
 
     name: str
     status: Literal["idle", "starting", "ready", "failed"]
-    tools: int = 0
+    tools: int = 0  # that are used
     offered: int = 0
-    problem: str = ""
-    fix: str = ""
+    problem: str = ""  # what is wrong, or how many tools are left out
+    fix: str = ""  # what helps
 
 
 class McpServer:
@@ -104,23 +102,23 @@ class McpServer:
 
     def as_listed(self, used: int) -> ServerListed:
         """Return its state; ``used`` is how many of its tools are used."""
-        said = ServerListed(self.config.name, "ready", used, len(self.foreign_tools))
+        listed = ServerListed(self.config.name, "ready", used, len(self.foreign_tools))
         if self._ready is None:
-            return replace(said, status="idle")
+            return replace(listed, status="idle")
         if not self._ready.done():
             if self.start_seconds_left > 0:
                 again = f"it is started again: {self._failed}" if self._failed else ""
-                return replace(said, status="starting", problem=again)
-            return replace(said, status="failed", problem=self._too_slow)  # it is just being ended
+                return replace(listed, status="starting", problem=again)
+            return replace(listed, status="failed", problem=self._too_slow)  # it is just being ended
         if self._over.is_set():
-            return replace(said, status="failed", problem=self._why or "it ended", fix=self._fix)
-        return said
+            return replace(listed, status="failed", problem=self._why or "it ended", fix=self._fix)
+        return listed
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], place: ToolPlace | None = None
     ) -> CallToolResult:
-        """Return the answer of the server's tool ``name``; raises ``ToolError`` with the reason. The server's
-        progress, and what it asks a person, go to ``place``.
+        """Return the answer of the server's tool ``name``; raises ``ToolError`` with the reason. Progress
+        and questions for a person go to ``place``.
         """
         place = place or ToolPlace()
         client = await self._connect()
@@ -130,8 +128,8 @@ class McpServer:
         runner, over = self._runner, self._over
         try:
             async with asyncio.timeout(self.call_seconds) as limit, self._questions.of_call(place, limit):
-                told = _progress_to(place.tell)
-                return await client.call_tool(name, dict(arguments), progress_callback=told)
+                progress = _progress_to(place.tell)
+                return await client.call_tool(name, dict(arguments), progress_callback=progress)
         except TimeoutError:
             await self._check(client, over)
             raise ToolError(
@@ -234,7 +232,7 @@ class McpServer:
             self._why = self._why or self._reason(error)
         finally:
             if not ready.done():
-                await self._explain()
+                await self._find_fix()
             over.set()
             if not ready.done():
                 why = self._why or "it ended at once"
@@ -253,8 +251,8 @@ class McpServer:
                 _log.warning("the MCP server %s did not list its changed tools", self.config.name)
             await asyncio.sleep(self._list_seconds)
 
-    async def _explain(self) -> None:
-        """Say what helps if a server could not be started; check whether it uses the older transport."""
+    async def _find_fix(self) -> None:
+        """Set what helps against a failed start; checks whether the server uses the older transport."""
         where = f"mcp.{self.config.name}"
         if self.config.command:
             self._fix = f"run its command by hand, or correct {where}.command and .args"
@@ -286,27 +284,28 @@ class McpServer:
         from agent_tui.backend.tools.mcp.listing import with_valid_tools
         from agent_tui.backend.tools.mcp.stdio import stdio_transport
 
-        def ended(why: str) -> None:
+        def on_end(why: str) -> None:
             self._why = redacted(why, self._secrets())
             over.set()
 
-        def answered(status: int) -> None:
+        def on_status(status: int) -> None:
             self._status = status
 
-        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log the server's words
-        if self.config.url:
-            transport = http_transport(self.config, answered)
-        else:
-            handed_on = {name: os.environ[name] for name in self.config.env_from if name in os.environ}
-            transport = stdio_transport(self.config, {**self.config.env, **handed_on}, ended)
-
-        async def told(message: object) -> None:
+        async def on_message(message: object) -> None:
             if isinstance(message, ToolListChangedNotification):
                 changed.set()
 
-        answered_by = self._questions.answer
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log the server's words
+        if self.config.url:
+            transport = http_transport(self.config, on_status)
+        else:
+            inherited = {name: os.environ[name] for name in self.config.env_from if name in os.environ}
+            transport = stdio_transport(self.config, {**self.config.env, **inherited}, on_end)
         async with Client(
-            with_valid_tools(transport), cache=None, message_handler=told, elicitation_callback=answered_by
+            with_valid_tools(transport),
+            cache=None,
+            message_handler=on_message,
+            elicitation_callback=self._questions.answer,
         ) as client:
             yield client
 
@@ -322,26 +321,26 @@ class McpServer:
         return True
 
     def _reason(self, error: BaseException) -> str:
-        """Return an error of the package in one line; of several, the first."""
+        """Return an error of the package, or the first of a group, in one line."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if (tls := tls_cause(error)) is not None:
             return tls_failure(tls, "the server").title
-        said = redacted(reason(error), self._secrets())
-        return (inert_line(said, 300) or type(error).__name__) + self._how_answered()
+        text = redacted(reason(error), self._secrets())
+        return (inert_line(text, 300) or type(error).__name__) + self._how_answered()
 
     def _secrets(self) -> tuple[str, ...]:
-        """Return the secrets that it was given and may repeat in an error."""
+        """Return the secrets that the server was given and may repeat in an error."""
         names = (*self.config.env_from, self.config.token_env)
-        given = (
+        values = (
             *secret_arguments(self.config.args),
             *self.config.env.values(),
             *(os.environ.get(name, "") for name in names if name),
         )
-        return tuple(value for value in given if len(value) >= MIN_SECRET_CHARACTERS)
+        return tuple(value for value in values if len(value) >= MIN_SECRET_CHARACTERS)
 
     def _how_answered(self) -> str:
-        """Return what the status adds to an answer that the package only calls an error."""
+        """Return the HTTP status as an addition to an error text, since the package does not name it."""
         if self._status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return f" (status {self._status}: is the token right?)"
         return f" (status {self._status})" if self._status >= HTTPStatus.BAD_REQUEST else ""
@@ -358,11 +357,11 @@ def _progress_to(tell: Callable[[str], None] | None) -> ProgressFnT | None:
     if tell is None:
         return None
 
-    async def told(progress: float, total: float | None, message: str | None) -> None:
-        far = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-        tell(inert_line(f"{far}: {message}" if message else far, MAX_PROGRESS_CHARACTERS))
+    async def tell_progress(progress: float, total: float | None, message: str | None) -> None:
+        amount = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        tell(inert_line(f"{amount}: {message}" if message else amount, MAX_PROGRESS_CHARACTERS))
 
-    return told
+    return tell_progress
 
 
 async def _list_tools(client: Client) -> tuple[Tool, ...]:

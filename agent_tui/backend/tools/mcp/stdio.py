@@ -40,7 +40,7 @@ LEAVE_SECONDS = 0.5  # for a server to end after its input, before it is ended
 
 @asynccontextmanager
 async def stdio_transport(
-    config: McpConfig, environ: Mapping[str, str], ended: Callable[[str], None]
+    config: McpConfig, environ: Mapping[str, str], on_end: Callable[[str], None]
 ) -> AsyncGenerator[TransportStreams]:
     """Start the server and connect to it; ``ended(why)`` is called once if it ends by itself."""
     program = (_with_home(config.command), *config.args)
@@ -56,7 +56,7 @@ async def stdio_transport(
             async def receive() -> None:
                 why = await _receive(child, to_us) or await _last_words(child, words)
                 if not leaving:
-                    ended(why)
+                    on_end(why)
                 await to_us.aclose()  # a waiting request learns that there is no answer
 
             async def send() -> None:
@@ -113,16 +113,16 @@ async def _receive(child: Child, to_us: anyio.abc.ObjectSendStream[SessionMessag
 
 
 def _message(line: bytes) -> SessionMessage | Exception:
-    """Return a line as a message, or as the error for the session to count: some servers print what they
-    should log. An answer that cannot be read ends the request that waits for it.
+    """Return a line as a message, or as an error for the session, since some servers print what they should
+    log. An unreadable answer becomes an error answer, so that its request ends.
     """
     try:
         return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except (ValueError, RecursionError):
-        if (found := _ANSWER.match(line)) is None:
+        if (match := _ANSWER.match(line)) is None:
             return ValueError("a line that is not a message")
     error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=UNREADABLE)
-    id_ = int(found[1]) if found[1] else found[2].decode("utf-8", "replace")
+    id_ = int(match[1]) if match[1] else match[2].decode("utf-8", "replace")
     return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=id_, error=error))
 
 
@@ -134,8 +134,8 @@ async def _last_words(child: Child, words: Spool) -> str:
     except TimeoutError:
         child.let_go()
         return "it closed its output"
-    said = [line for line in words.text().splitlines() if line.strip()]
-    about = f": {inert_line(said[-1], 300)}" if said else ""
+    lines = [line for line in words.text().splitlines() if line.strip()]
+    about = f": {inert_line(lines[-1], 300)}" if lines else ""
     return f"{how_it_ended(code)}{about}"
 
 

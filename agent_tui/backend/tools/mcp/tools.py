@@ -39,9 +39,7 @@ class McpTool:
     """One tool of a server: ``SERVER__TOOL`` in letters that models may use; ``name`` is the server's own."""
 
     def __init__(self, server: McpServer, spec: ToolSpec, name: str, *, claims_to_read: bool = False) -> None:
-        """``claims_to_read``: its server says that it only reads. It asks even so, but does not wait for
-        others.
-        """
+        """``claims_to_read``: its server says that it only reads. It asks, but may run beside others."""
         self.spec = spec
         self.server = server
         self._name = name
@@ -60,8 +58,8 @@ class McpTool:
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return the server's answer as text; what is not text is named. Images are separate."""
-        said = await self.server.call(self._name, arguments, place)
-        return await output(said, self.server.read)
+        result = await self.server.call(self._name, arguments, place)
+        return await output(result, self.server.read)
 
 
 def tools_of_server(server: McpServer) -> tuple[McpTool, ...]:
@@ -69,9 +67,9 @@ def tools_of_server(server: McpServer) -> tuple[McpTool, ...]:
     tools: dict[str, McpTool] = {}
     checked = 0.0
     wanted = [foreign for foreign in server.foreign_tools if _is_wanted(server.config, foreign.name)]
-    whole = [f"{server.config.name}__{foreign.name}" for foreign in wanted]
-    taken = {name for name in whole if _NAME.fullmatch(name)}
-    for name, foreign in zip(whole, wanted, strict=True):
+    full_names = [f"{server.config.name}__{foreign.name}" for foreign in wanted]
+    taken = {name for name in full_names if _NAME.fullmatch(name)}
+    for name, foreign in zip(full_names, wanted, strict=True):
         size = min(_size(foreign.input_schema), MAX_SCHEMA_CHARACTERS + 1)
         checked += size
         if len(tools) == MAX_TOOLS or checked > MAX_CHECKED_CHARACTERS:
@@ -100,7 +98,7 @@ def how_many(server: McpServer, used: int) -> str:
 
 
 def _is_wanted(config: McpConfig, name: str) -> bool:
-    return not config.tools or any(fnmatchcase(name, one) for one in config.tools)
+    return not config.tools or any(fnmatchcase(name, pattern) for pattern in config.tools)
 
 
 def _in_letters(name: str, taken: Collection[str]) -> str:
@@ -109,7 +107,7 @@ def _in_letters(name: str, taken: Collection[str]) -> str:
     """
     plain = _ODD.sub("_", name)[:MAX_NAME_CHARACTERS]
     numbered = (f"{plain[: MAX_NAME_CHARACTERS - len(str(n)) - 1]}_{n}" for n in count(2))
-    return next(one for one in chain([plain], numbered) if one not in taken)
+    return next(candidate for candidate in chain([plain], numbered) if candidate not in taken)
 
 
 def _size(schema: Mapping[str, Any]) -> float:
