@@ -60,6 +60,7 @@ class VoiceOpening:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._net: Net | None = None
+        self._conversations: dict[str, str] = {}  # the newest one's id in each room of our backend
 
     async def open(self, request: VoiceRequest, tell: Callable[[str], None]) -> VoiceSession:
         voice = load().voice
@@ -122,7 +123,8 @@ class VoiceOpening:
         net = await self._backend()
         if livekit is not None and not is_loopback(urlsplit(net.base_url).hostname or ""):
             raise Refused(say("voice.far_backend"), say("voice.far_backend.why"))
-        tokens = BackendTokens(net, request.room, _my_name(), livekit=livekit)
+        before = self._conversations.get(request.room, "")  # the backend that had the room may have crashed
+        tokens = BackendTokens(net, request.room, _my_name(), livekit=livekit, conversation_id=before)
         try:
             ticket = await tokens.first()
         except Refused as error:
@@ -132,6 +134,7 @@ class VoiceOpening:
                 raise
             tell(say("voice.starting.local", why=localised(error.title)))
             return await self._local(request, voice)
+        self._conversations[request.room] = ticket.conversation_id
         place = say("voice.place.server", host=_host(livekit.url)) if livekit else say("voice.place.here")
         session = _in_a_room(request, voice, tokens, place)
         return replace(session, conversation_id=ticket.conversation_id, is_owner=ticket.is_owner)

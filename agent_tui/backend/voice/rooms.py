@@ -64,7 +64,8 @@ class OtherServer:
 class TokenRequest:
     """The participant, and the room to join. ``room_config`` is LiveKit's, as its token endpoints take it;
     our agent does not come without ``with_agent``. ``locale`` is the spoken language; ``server`` the room's,
-    ``None``: ours. ``metadata`` and ``attributes`` are the participant's.
+    ``None``: ours. ``metadata`` and ``attributes`` are the participant's. ``conversation_id`` is the one to
+    go on with if the room is not in use: after a crash of the backend it is not.
     """
 
     room: str
@@ -77,6 +78,7 @@ class TokenRequest:
     server: OtherServer | None = None
     metadata: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +335,9 @@ class VoiceRooms:
             conversation = await begin_conversation(self._engine, key[1], self._locale(room.locale))
             room.conversation_id, room.is_demo = conversation.id, conversation.provider_id == DEMO_PROVIDER
         elif room is None:
-            conversation = await begin_conversation(self._engine, key[1], self._locale(request.locale))
+            conversation = await conversation_before(self._engine, request) or await begin_conversation(
+                self._engine, key[1], self._locale(request.locale)
+            )
             is_demo = conversation.provider_id == DEMO_PROVIDER
             room = VoiceRoom(conversation.id, request.locale, time.monotonic(), is_demo=is_demo)
         if self._closed:
@@ -496,6 +500,17 @@ async def begin_conversation(engine: Engine, room: str, locale: str) -> Conversa
     """
     new = {"title": room, "kind": "voice", "system_prompt": spoken_prompt(locale)}
     return await engine.create(CHATS, new)
+
+
+async def conversation_before(engine: Engine, request: TokenRequest) -> ConversationInfo | None:
+    """Return the voice conversation that an owner wants to go on with, ``None`` for none."""
+    if not request.conversation_id or request.is_guest:
+        return None
+    try:
+        before = await engine.show(CHATS, request.conversation_id)
+    except NotFound:
+        return None
+    return before if before.kind == "voice" else None
 
 
 async def conversation_exists(engine: Engine, conversation_id: str) -> bool:

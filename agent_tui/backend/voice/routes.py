@@ -38,7 +38,7 @@ def token_request(fields: Fields) -> TokenRequest:
     """Return the request in a token request's body; raises ``Refused`` (422) for wrong types.
 
     ``room_name``, ``participant_…`` and ``room_config`` are LiveKit's (its token endpoints), ``guest``,
-    ``agent``, ``locale`` and ``livekit`` ours.
+    ``agent``, ``locale``, ``livekit`` and ``conversation_id`` ours.
     """
     room_config = fields.mapping("room_config") or {}
     named = bool(room_config.get("agents"))
@@ -54,6 +54,7 @@ def token_request(fields: Fields) -> TokenRequest:
         server=_elsewhere(fields.object("livekit")),
         metadata=fields.text("participant_metadata") or "",
         attributes=_attributes(fields.object("participant_attributes")),
+        conversation_id=fields.text("conversation_id") or "",
     )
 
 

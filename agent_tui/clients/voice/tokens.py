@@ -184,9 +184,18 @@ class BackendTokens:
     """
 
     def __init__(
-        self, net: Net, room: str, name: str = "", *, is_guest: bool = False, livekit: LiveKit | None = None
+        self,
+        net: Net,
+        room: str,
+        name: str = "",
+        *,
+        is_guest: bool = False,
+        livekit: LiveKit | None = None,
+        conversation_id: str = "",
     ) -> None:
-        """``livekit`` has a key and a secret; the backend gets them, so it has to be on this machine."""
+        """``livekit`` has a key and a secret; the backend gets them, so it has to be on this machine.
+        ``conversation_id`` is the one to go on with, if the room has to be made anew.
+        """
         self._net = net
         self._first: Ticket | None = None
         self._agent = ""  # its identity
@@ -195,6 +204,8 @@ class BackendTokens:
             self._body["participant_name"] = name
         if is_guest:
             self._body["guest"] = True
+        if conversation_id:
+            self._body["conversation_id"] = conversation_id
         if livekit is not None:
             fields = {"url": server_url(livekit.url), "key": livekit.key, "secret": livekit.secret}
             self._body["livekit"] = fields

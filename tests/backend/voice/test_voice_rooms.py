@@ -70,6 +70,22 @@ async def test_the_model_of_a_voice_room_is_told_in_the_spoken_language_that_it_
     assert conversation.system_prompt == SPOKEN["ru"]
 
 
+async def test_an_owner_goes_on_with_an_earlier_conversation_of_a_room_that_is_not_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        before = await backend.engine.create(CHATS, {"title": "den", "kind": "voice"})
+        chat = await backend.engine.create(CHATS, {"title": "den"})
+        wanted = {"attic": {"guest": True}, "den": {}}
+        joined = {room: await backend.join(room, conversation_id=before.id, **more)
+                  for room, more in wanted.items()}  # fmt: skip
+        assert joined["den"]["conversation_id"] == before.id
+        assert joined["attic"]["conversation_id"] != before.id
+        for unknown in (chat.id, "no-such-conversation"):
+            assert (await backend.join("den", conversation_id=unknown))["conversation_id"] == before.id
+            assert (await backend.join(unknown, conversation_id=unknown))["conversation_id"] != unknown
+
+
 async def test_a_room_that_began_without_a_model_uses_the_one_that_is_connected_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,18 @@ async def test_with_its_key_and_secret_our_agent_is_sent_into_the_room_on_that_s
         assert len(backend.asked("POST", TOKEN_PATH)) == 1
 
 
+async def test_a_session_that_begins_again_in_its_room_goes_on_with_its_conversation() -> None:
+    async with FakeServer() as backend:
+        backend.on("POST", TOKEN_PATH, answers_json(TICKET))
+        opening = VoiceOpening(Server(backend.url))
+        for _ in range(2):
+            session = await opening.open(VoiceRequest(room="den", text_only=True), lambda _: None)
+            await session.aclose()
+        await opening.aclose()
+        first, again = (json.loads(request.body) for request in backend.asked("POST", TOKEN_PATH))
+    assert again == {**first, "conversation_id": "c1"}
+
+
 async def test_with_a_token_alone_it_is_a_room_of_this_machine() -> None:
     async with FakeServer() as backend:
         backend.on("POST", TOKEN_PATH, answers_json({**TICKET, "server_url": "ws://127.0.0.1:7880"}))
