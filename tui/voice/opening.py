@@ -23,7 +23,7 @@ from agent_tui.clients.proxy import is_loopback
 from agent_tui.config.file import config_path, data_path, load
 from agent_tui.config.voice import LiveKit, VoiceConfig, named_livekit
 from agent_tui.model.errors import AgentTuiError, Refused
-from agent_tui.voice_instructions import spoken_prompt
+from agent_tui.voice_instructions import own_locale, spoken_prompt
 from agent_tui.voice_parts import find_agent_python
 from tui.request import Server, Source, reach
 from tui.screens.localised import localised
@@ -124,7 +124,10 @@ class VoiceOpening:
         if livekit is not None and not is_loopback(urlsplit(net.base_url).hostname or ""):
             raise Refused(say("voice.far_backend"), say("voice.far_backend.why"))
         before = self._conversations.get(request.room, "")  # the backend that had the room may have crashed
-        tokens = BackendTokens(net, request.room, _my_name(), livekit=livekit, conversation_id=before)
+        locale = own_locale()  # the backend may have been started from a terminal in another language
+        tokens = BackendTokens(
+            net, request.room, _my_name(), livekit=livekit, conversation_id=before, locale=locale
+        )
         try:
             ticket = await tokens.first()
         except Refused as error:
@@ -159,7 +162,7 @@ class VoiceOpening:
             "backend_token": server.token,
             "conversation_id": conversation.id,
             "owners": ["me"],
-            "locale": voice.locale,
+            "locale": voice.locale or own_locale(),
             "agent": asdict(voice.agent),
         }
         arguments = ("-P", "-m", "agent_tui.voice_agent", "console")

@@ -192,9 +192,11 @@ class BackendTokens:
         is_guest: bool = False,
         livekit: LiveKit | None = None,
         conversation_id: str = "",
+        locale: str = "",
     ) -> None:
         """``livekit`` has a key and a secret; the backend gets them, so it has to be on this machine.
-        ``conversation_id`` is the one to go on with, if the room has to be made anew.
+        ``conversation_id`` is the one to go on with, if the room has to be made anew, ``locale`` the language
+        that is spoken here.
         """
         self._net = net
         self._first: Ticket | None = None
@@ -206,6 +208,8 @@ class BackendTokens:
             self._body["guest"] = True
         if conversation_id:
             self._body["conversation_id"] = conversation_id
+        if locale:
+            self._body["locale"] = locale
         if livekit is not None:
             fields = {"url": server_url(livekit.url), "key": livekit.key, "secret": livekit.secret}
             self._body["livekit"] = fields

@@ -72,6 +72,15 @@ async def test_with_its_key_and_secret_our_agent_is_sent_into_the_room_on_that_s
         assert len(backend.asked("POST", TOKEN_PATH)) == 1
 
 
+async def test_the_backend_is_told_the_language_of_this_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "ru_RU.UTF-8")
+    async with FakeServer() as backend:
+        backend.on("POST", TOKEN_PATH, answers_json(TICKET))
+        await opened(VoiceRequest(room="den", text_only=True), backend.url)
+        (asked,) = backend.asked("POST", TOKEN_PATH)
+    assert json.loads(asked.body)["locale"] == "ru_RU.UTF-8"
+
+
 async def test_a_session_that_begins_again_in_its_room_goes_on_with_its_conversation() -> None:
     async with FakeServer() as backend:
         backend.on("POST", TOKEN_PATH, answers_json(TICKET))
