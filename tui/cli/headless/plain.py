@@ -249,6 +249,8 @@ class _Typing:
                 line = await self.line_before(working)
                 if line is not None and (ending := await self.take(line)) is not None:
                     return ending, True
+            if self.lines.has_ended and self.lines.is_terminal and not working.done():
+                return LEFT, True  # ctrl+d
             if self.reads_on and self.lines.has_ended:
                 await self.asks.deny()
             return await working, False

@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+import termios
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -194,6 +195,25 @@ def test_ctrl_c_in_a_terminal_stops_an_answer_and_the_second_one_leaves(slow: Ho
         program.until("nothing to stop")
         program.process.send_signal(signal.SIGINT)
         assert program.ended() == 3
+    program.check_bytes()
+
+
+@pytest.mark.parametrize(("command", "speaks"), [("rooms", "Engineer:"), ("chat", "demo model:")])
+def test_ctrl_d_in_a_terminal_leaves_at_once_while_somebody_speaks(
+    slow: Home, command: str, speaks: str
+) -> None:
+    wanted = slow.new_room(TASK) if command == "rooms" else "--new"
+    with plain(slow, command, wanted, "--plain", by="pty") as program:
+        mode = termios.tcgetattr(program.input)
+        mode[3] |= termios.ICANON
+        termios.tcsetattr(program.input, termios.TCSANOW, mode)
+        program.until("Type a")
+        program.type("/resume" if command == "rooms" else "Who are you?")
+        program.until(speaks)
+        os.write(program.input, b"\x04")
+        assert program.ended() == 0
+    assert b"Critic:" not in program.seen
+    assert b"f4" not in program.seen
     program.check_bytes()
 
 
