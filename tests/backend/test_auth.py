@@ -20,7 +20,7 @@ async def status(
     host: str = "127.0.0.1",
     token: str | None = TOKEN,
 ) -> tuple[int, dict[str, str]]:
-    """Return (status, headers) of what a guarded app answers to a request with these headers."""
+    """Return (status, headers and, as "", the body) of what a guarded app answers to these headers."""
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -33,7 +33,7 @@ async def status(
     scope: Scope = {"type": "http", "method": "GET", "path": path, "headers": raw, "query_string": b""}
     await Guard(PlainTextResponse("in"), KnownHosts(host), token)(scope, receive, send)
     answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], answered
+    return sent[0]["status"], answered | {"": sent[1]["body"].decode()}
 
 
 HOST = ("host", "127.0.0.1:8000")
@@ -77,6 +77,12 @@ async def test_a_wrong_token_is_a_401_that_names_the_scheme(value: str) -> None:
     assert code == 401
     assert headers["www-authenticate"].startswith("Bearer")
     assert headers["content-type"] == "application/problem+json"
+
+
+async def test_a_wrong_token_is_explained_to_programs_and_to_who_reads_it_below_a_command() -> None:
+    explained = (await status([HOST]))[1][""]
+    assert "Authorization: Bearer TOKEN" in explained
+    assert "AGENT_TUI_TOKEN or --token-file" in explained
 
 
 async def test_no_token_and_two_tokens_are_both_refused() -> None:

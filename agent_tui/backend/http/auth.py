@@ -99,7 +99,8 @@ class Guard:
         if self._token is None or scope["path"] in OPEN_PATHS:
             return None
         if not self._token_is_right(_values(headers, b"authorization"), self._token):
-            detail = "Send the header Authorization: Bearer TOKEN."
+            # For programs, and for those who read it as the error of a command.
+            detail = "Send the header Authorization: Bearer TOKEN, or give AGENT_TUI_TOKEN or --token-file."
             return problem(HTTPStatus.UNAUTHORIZED, "The token is missing or wrong", detail)
         return None
 
