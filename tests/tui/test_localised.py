@@ -127,6 +127,10 @@ def test_a_detail_that_is_a_sentence_follows_as_one(language: str, text: str) ->
     assert str(Refused(*NOTHING)) == ": ".join(NOTHING)  # as scripts know it
 
 
+def test_a_detail_that_is_chinese_already_follows_as_a_sentence() -> None:
+    assert localised(Refused("未安装语音智能体", "请运行它。")) == "未安装语音智能体。请运行它。"
+
+
 @pytest.mark.parametrize(
     ("language", "text"),
     [("ru", "Не больше 200\u00a0000 знаков."), ("zh-CN", "最多 200,000 个字符。")],

@@ -56,6 +56,8 @@ def localised(text: object) -> str:
 
 def _sentences(error: AgentTuiError) -> str:
     """Return the text of an error: a detail that is a sentence of its own follows as one."""
+    if error.detail.endswith("。"):  # it was told in Chinese where it was raised
+        return f"{error.title}。{error.detail}"
     is_sentence = error.detail[:1].isupper() and error.detail.endswith(".")
     return f"{error.title}. {error.detail}" if is_sentence else str(error)
 
