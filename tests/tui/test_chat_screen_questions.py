@@ -111,6 +111,14 @@ async def test_while_an_answer_comes_questions_wait_and_are_asked_one_after_the_
         assert questions(chat) == ["First?", "Second?"]
 
 
+async def test_how_many_questions_wait_is_in_sight_however_long_the_first_one_is() -> None:
+    async with opened(*said(1, "Hi", "Hello"), size=(80, 24)) as chat:
+        await chat.send(started("a9", "q9"))
+        await chat.write("第一个问题 " * 12, "enter")
+        text = await chat.write("Second?", "enter")
+        assert "… (2)" in text
+
+
 async def test_after_a_stop_what_waits_is_asked_only_when_the_person_says_so() -> None:
     async with opened(message("q9", "Look.")) as chat:
         await chat.send(started("a9", "q9"), words("So", turn_id="a9"))
