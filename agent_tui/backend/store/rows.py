@@ -71,8 +71,8 @@ class ConversationRow:
     desired: str = "idle"  # the wanted state, stored before it is reached: idle | running | paused | deleted
     interrupted: str = ""  # why it is paused or about to be
     keep_running: bool = False
-    round_open: int = 0  # the newest round that began
-    round_done: int = 0  # the newest round that ended; they differ during a round
+    round_open: int = 0  # the newest round that began; unlike ``round_done`` during a round
+    round_done: int = 0  # the newest round that ended
     run_seq: int = 0  # seq of the newest ``room_started``, 0 if there is none
     last_seq: int = 0
     created_at: str = ""
@@ -94,14 +94,12 @@ class ConversationRow:
     temperature: float | None = None  # ``None``: the model's own
     thinking: bool | None = None
     head: str = ""  # the last message of the shown branch; empty if there are no branches
-    on_full: str = (
-        "summarise"  # of a chat: what becomes of what its model cannot be told: summarise | leave_out
-    )
+    on_full: str = "summarise"  # of a chat: messages that its model has no room for: summarise | leave_out
     guide: str = "tell"  # whether models get the AGENTS.md of the folder: tell | ignore
-    view: str = "auto"  # what a screen shows first of a room: auto | timeline | panes
+    view: str = "auto"  # how screens show a room at first: auto | timeline | panes
     is_named: bool = False  # a person chose its name; else it is the beginning of the first message
     synthesis: bool = False  # the last round ends with one agent's synthesis
-    # What is stored elsewhere.
+    # Stored in other tables:
     agents: tuple[AgentInfo, ...] = ()  # the active ones, in turn order
     queue: tuple[QueuedMessage, ...] = ()  # messages of people that no turn has taken yet
     cut: str = ""  # why the answer at the head was interrupted or failed
@@ -153,10 +151,8 @@ class TurnRow:
     to_continue: bool = False  # its rest was requested
     spoken: str = ""  # how it was spoken, as JSON; empty if it was not
     notes: str = ""  # notes about how its model was asked, a JSON list; empty for none
-    context: int = (
-        0  # tokens that its model has in mind once it is over, and the most that it can; 0: unknown
-    )
-    context_limit: int = 0
+    context: int = 0  # tokens in its model's context at its end; 0: unknown
+    context_limit: int = 0  # the most that fit there; 0: unknown
 
     @property
     def usage(self) -> Usage | None:
@@ -175,7 +171,9 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """A person's message; as a change, its ``first_seq`` is the seq of the write's event number ``event``."""
+    """A person's message, as a row and as a change: its ``first_seq`` is that of the write's event number
+    ``event``.
+    """
 
     id: str
     round: int
@@ -185,22 +183,20 @@ class UserSaid:
     created_at: str
     to_agent: str = ""  # the only agent that gets it, empty for all
     parent: str = ""  # the answer that it follows, if messages form a tree
-    attachments: str = ""  # JSON, and so is spoken
-    spoken: str = ""
+    attachments: str = ""  # JSON
+    spoken: str = ""  # JSON
     event: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """A call that runs without asking: exactly that of ``pattern`` in ``folder`` ("" for calls that work in
-    none). ``conversation_id`` empty: in every conversation.
-    """
+    """Calls that run without asking: those of ``pattern`` in ``folder`` ("" for calls that work in none)."""
 
     id: str
     tool: str
     pattern: str
     created_at: str
-    conversation_id: str = ""
+    conversation_id: str = ""  # empty: in every conversation
     folder: str = ""
 
 
@@ -216,8 +212,8 @@ class TreeLink:
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """A message, or a title (without ``message_id``), in which words were found; ``snippet`` has them between
-    U+0002 and U+0003.
+    """A message, or a title (without ``message_id``), that matches a search; the words that match are between
+    U+0002 and U+0003 in ``snippet``.
     """
 
     conversation_id: str
@@ -234,14 +230,14 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True)
 class ConversationCreated:
-    """The conversation and its agents."""
+    """A new conversation and its agents."""
 
     row: ConversationRow
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSet:
-    """Fields of the row; with ``while_running`` only if its status is still running."""
+    """New values of the row; with ``while_running`` only if its status is still running."""
 
     values: Mapping[str, Value | tuple[str, ...]]
     while_running: bool = False
@@ -254,7 +250,7 @@ class RunOpened:
 
 @dataclass(frozen=True, slots=True)
 class ConversationUsed:
-    """Usage of the conversation and of this agent; ``cost`` ``None``: a price is unknown."""
+    """More usage of the conversation and of this agent; ``cost`` ``None``: a price is unknown."""
 
     tokens: int
     cost: float | None = None
@@ -280,9 +276,9 @@ class AgentSkips:
 class TurnOpened:
     """A new attempt; its ``first_seq`` is the seq of the write's event number ``event``.
 
-    The turn that it ``supersedes`` becomes superseded with it, and so do the attempts which that one
-    continues. Requests for another turn of that agent in that round end. Refused by the database if the
-    attempt that it ``continues`` has a current or completed continuation.
+    The attempt that it ``supersedes`` becomes superseded, and so do those which that one continues. Requests
+    to repeat or continue that agent's turn in that round end. Refused by the database if the attempt that it
+    ``continues`` has a current or completed continuation.
     """
 
     turn: TurnRow
@@ -298,7 +294,7 @@ class TurnClosed:
 
 @dataclass(frozen=True, slots=True)
 class TurnAgain:
-    """The turn is to be said again when it is over; with ``rest`` only the missing part."""
+    """A request to repeat the turn when it is over; with ``rest``, only to continue it."""
 
     message_id: str
     rest: bool = False
@@ -306,7 +302,7 @@ class TurnAgain:
 
 @dataclass(frozen=True, slots=True)
 class TurnNotePut:
-    """A note about how the attempt's model was asked; nothing new if it is there."""
+    """A note about how the attempt's model was asked; no change if it has that note."""
 
     message_id: str
     note: Note
@@ -343,9 +339,9 @@ class InboxPut:
 
 @dataclass(frozen=True, slots=True)
 class InboxSet:
-    """Columns of a message that still waits; refused if it does not.
+    """New values for messages that still wait; refused if one does not.
 
-    With the state taken it is said, and the same write has its ``UserSaid``.
+    A write that sets the state "taken" also has their ``UserSaid``.
     """
 
     ids: tuple[str, ...]
@@ -385,7 +381,7 @@ class FileChanged(FileChange):
 
 @dataclass(frozen=True, slots=True)
 class RulePut:
-    """Such calls run from now on; nothing new if the rule exists."""
+    """Such calls run without asking from now on; no change if the rule exists."""
 
     rule: StoredRule
 

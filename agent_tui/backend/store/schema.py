@@ -59,17 +59,17 @@ def _text(*names: str) -> Iterator[Column[str]]:
     return (Column(name, Text, nullable=False) for name in names)
 
 
-def _of(
+def _columns_of(
     row_class: type, *keys: str, unique: str = "", without: Collection[str] = ()
 ) -> Iterator[Column[object]]:
-    """Yield a column for each field of a row; values that are not plain are JSON text."""
+    """Yield a column for each field of a row; values of other types than ``_TYPES`` are JSON text."""
     hints = get_type_hints(row_class)
     for field in fields(row_class):
         if field.name not in without:
             types = set(get_args(hints[field.name]) or (hints[field.name],))
             yield Column(
                 field.name,
-                next((of for plain, of in _TYPES.items() if plain in types), Text),
+                next((column_type for plain, column_type in _TYPES.items() if plain in types), Text),
                 primary_key=field.name in keys,
                 nullable=NoneType in types,
                 unique=field.name == unique or None,
@@ -82,7 +82,7 @@ def _owner(*, is_key: bool = False) -> Column[str]:
 
 
 def _once(name: str, *columns: Column[Any], where: str = "") -> Index:
-    """Have the database refuse duplicates, of the rows for which ``where`` is true."""
+    """Return an index that refuses duplicates among the rows for which ``where`` is true."""
     return Index(name, *columns, unique=True, info={"where": where})
 
 
@@ -90,17 +90,17 @@ def _once(name: str, *columns: Column[Any], where: str = "") -> Index:
 conversation = Table(
     "conversation",
     metadata,
-    *_of(ConversationRow, "id", without=NOT_STORED),
+    *_columns_of(ConversationRow, "id", without=NOT_STORED),
     Column("number", Integer, nullable=False, unique=True),
 )
 
-# Removed agents stay as rows: what they said is theirs.
+# Removed agents stay as rows, for the messages that they wrote.
 agent = Table(
     "agent",
     metadata,
     _owner(is_key=True),
     Column("id", Text, primary_key=True, unique=True),
-    *_of(AgentInfo, without=("id", "status")),
+    *_columns_of(AgentInfo, without=("id", "status")),
     Column("removed", Boolean, nullable=False),
 )
 
@@ -110,14 +110,14 @@ agent_session = Table(
     metadata,
     _owner(is_key=True),
     Column("agent_id", Text, primary_key=True),
-    *_of(AgentSession),
+    *_columns_of(AgentSession),
 )
 
 turn = Table(
     "turn",
     metadata,
     _owner(is_key=True),
-    *_of(TurnRow, "round", "agent_id", "attempt", unique="message_id"),
+    *_columns_of(TurnRow, "round", "agent_id", "attempt", unique="message_id"),
 )
 Index("turn_by_first_seq", turn.c.conversation_id, turn.c.first_seq)
 _OF_TURN = turn.c.conversation_id
@@ -126,11 +126,11 @@ _IS_CONTINUED = "continues != '' AND status IN ('streaming', 'completed')"
 _once("turn_continued_once", _OF_TURN, turn.c.continues, where=_IS_CONTINUED)
 _once("turn_client_key_once", _OF_TURN, turn.c.client_key, where="client_key != ''")
 
-# What people said; in a room the first is the task.
+# Messages of people; in a room the first is the task.
 user_message = Table(
     "user_message",
     metadata,
-    *_of(UserSaid, "id", without=("event",)),
+    *_columns_of(UserSaid, "id", without=("event",)),
     _owner(),
     Column("first_seq", Integer, nullable=False),
 )
@@ -141,7 +141,7 @@ _once("user_message_by_first_seq", user_message.c.conversation_id, user_message.
 inbox = Table(
     "inbox",
     metadata,
-    *_of(InboxPut, "id"),
+    *_columns_of(InboxPut, "id"),
     _owner(),
     Column("number", Integer, nullable=False),
     *_text("state"),
@@ -152,7 +152,7 @@ _once("inbox_client_key_once", inbox.c.conversation_id, inbox.c.client_key, wher
 # The steps of a turn (protocols.md §2), in the order of their place. A call is stored here before it runs:
 # status is asks | running | done | failed | denied | unknown | cut | undone, ask what a person is asked, as
 # JSON.
-# Thinking and text are stored here once they are whole; until then what the log says of them is the record.
+# Thinking and text are stored here once they are whole; until then only the log has them.
 step = Table(
     "step",
     metadata,
@@ -164,16 +164,16 @@ step = Table(
     Column("seconds", Float),
 )
 
-# What calls did to files, so that it can be undone. Rows never change: the call says if it was undone.
+# What calls did to files, so that it can be undone. Rows never change: the call's step says if it was.
 file_change = Table(
     "file_change",
     metadata,
     _owner(is_key=True),
-    *_of(FileChanged, "message_id", "place"),
+    *_columns_of(FileChanged, "message_id", "place"),
 )
 
 # Calls that run without asking. No foreign key: the rules of all conversations belong to none.
-tool_rule = Table("tool_rule", metadata, *_of(StoredRule, "id"))
+tool_rule = Table("tool_rule", metadata, *_columns_of(StoredRule, "id"))
 _RULE = tool_rule.c
 _once("tool_rule_once", _RULE.conversation_id, _RULE.pattern, _RULE.folder)
 

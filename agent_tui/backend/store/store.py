@@ -96,7 +96,7 @@ class FileStore:
         )
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._writer = Writer(
-            self._writing, self.file, published=self._publish, now=now, retry_seconds=retry_seconds
+            self._writing, self.file, publish=self._publish, now=now, retry_seconds=retry_seconds
         )
 
     def subscribe(self, subscriber: Callable[[list[StoredFrame]], None]) -> None:

@@ -45,10 +45,10 @@ Outcome = list[StoredFrame] | StoreError
 class Writer:
     """Commits writes in their order, and passes the results to the event loop.
 
-    ``published`` is called in the loop after each commit with one write's frames, before that write's future
-    is resolved. After a full disk or a lock held by another process it tries again, ``retry_seconds`` apart,
-    and all writes queue meanwhile; then the writes fail, and each later one at once until one is committed:
-    nobody who waits for an answer waits twice as long. One bad write never makes others fail.
+    ``publish`` is called in the loop with the frames of each committed write, before those who wait for it
+    continue. After a full disk or a lock held by another process it tries again, ``retry_seconds``
+    apart, and all writes queue meanwhile; then the writes fail, and each later one at once until one is
+    committed. One bad write never makes others fail.
     """
 
     def __init__(
@@ -56,16 +56,16 @@ class Writer:
         engine: Engine,
         file: Path,
         *,
-        published: Callable[[list[StoredFrame]], None],
+        publish: Callable[[list[StoredFrame]], None],
         now: Callable[[], datetime],
         retry_seconds: Sequence[float],
     ) -> None:
         self._engine = engine
         self._file = file
-        self._published = published
+        self._publish = publish
         self._now = now
         self._retry_seconds = retry_seconds
-        self._delays = iter(retry_seconds)  # that are left since the last commit
+        self._delays = iter(retry_seconds)  # those left since the last commit
         self._queue: SimpleQueue[PendingWrite | None] = SimpleQueue()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -160,4 +160,4 @@ class Writer:
                 pending.done.set_result(outcome[0].seq if outcome else 0)
         for outcome in outcomes:
             if isinstance(outcome, list) and outcome:
-                self._published(outcome)
+                self._publish(outcome)

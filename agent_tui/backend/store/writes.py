@@ -68,22 +68,22 @@ from agent_tui.wire.content import dump
 from agent_tui.wire.steps_encode import ask_fields
 
 # The statements of a turn are built once: building them takes longer than running them. In an update,
-# parameters that are columns are set; these are not: the conversation's id, and which row is meant.
-_OF: BindParameter[Any] = bindparam("of")
-_WHOSE: BindParameter[Any] = bindparam("whose")
-_ONE: BindParameter[Any] = bindparam("one")
+# parameters with a column's name are set, so those that say which row is meant have other names.
+_ID: BindParameter[Any] = bindparam("conversation")  # its id
+_AGENT: BindParameter[Any] = bindparam("agent")
+_MESSAGE: BindParameter[Any] = bindparam("message")
 _LAST_SEQS = select(conversation.c.id, conversation.c.last_seq).where(
     conversation.c.id.in_(bindparam("ids", expanding=True))
 )
 _APPEND = insert(event)
-_SET = update(conversation).where(conversation.c.id == _OF)
+_SET = update(conversation).where(conversation.c.id == _ID)
 _SET_WHILE_RUNNING = _SET.where(conversation.c.status == "running")
 _SET_LAST_SEQ = _SET.values(last_seq=bindparam("seq"), updated_at=bindparam("at"))
 _USE = _SET.values(used_tokens=conversation.c.used_tokens + bindparam("more"))
 _PAY = _USE.values(used_cost=func.coalesce(conversation.c.used_cost, 0.0) + bindparam("paid"))
 _USE_OF_AGENT = (
     update(agent)
-    .where((agent.c.conversation_id == _OF) & (agent.c.id == _WHOSE))
+    .where((agent.c.conversation_id == _ID) & (agent.c.id == _AGENT))
     .values(tokens=agent.c.tokens + bindparam("more"))
 )
 _NEXT_NUMBER = select(func.coalesce(func.max(conversation.c.number), 0) + 1).scalar_subquery()
@@ -91,22 +91,22 @@ _CREATE, _ADD_AGENT = insert(conversation).values(number=_NEXT_NUMBER), insert(a
 _SAY = insert(user_message)
 _PUT_STEP = sqlite.put(step)
 _SET_STEP = update(step).where(
-    step.c.conversation_id == _OF, step.c.message_id == _WHOSE, step.c.place == _ONE
+    step.c.conversation_id == _ID, step.c.message_id == _MESSAGE, step.c.place == bindparam("at_place")
 )
 _CHANGE_FILE = insert(file_change)
 _PUT_SESSION = sqlite.put(agent_session)
 _NOTE_SEARCHED = insert(searched).returning(searched.c.number)
 _OPEN = insert(turn)
-_IN_PLACE = (turn.c.conversation_id == _OF, turn.c.round == bindparam("in_round"), turn.c.agent_id == _WHOSE)
+_BY_AGENT = (turn.c.conversation_id == _ID, turn.c.round == bindparam("in_round"), turn.c.agent_id == _AGENT)
 _FORGET_WISHES = (
-    update(turn).where(*_IN_PLACE, turn.c.again | turn.c.to_continue).values(again=False, to_continue=False)
+    update(turn).where(*_BY_AGENT, turn.c.again | turn.c.to_continue).values(again=False, to_continue=False)
 )
-_SUPERSEDE = update(turn).where(*_IN_PLACE, turn.c.message_id == _ONE).values(status="superseded")
-_CLOSE = update(turn).where(turn.c.message_id == _ONE, turn.c.status == "streaming")
-_SET_TURN = update(turn).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
-_CONTINUED = select(turn.c.continues).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
-_NOTES = select(turn.c.notes).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
-# What becomes of a turn when it is closed.
+_SUPERSEDE = update(turn).where(*_BY_AGENT, turn.c.message_id == _MESSAGE).values(status="superseded")
+_CLOSE = update(turn).where(turn.c.message_id == _MESSAGE, turn.c.status == "streaming")
+_BY_MESSAGE = (turn.c.conversation_id == _ID, turn.c.message_id == _MESSAGE)
+_SET_TURN = update(turn).where(*_BY_MESSAGE)
+_CONTINUED, _NOTES = select(turn.c.continues).where(*_BY_MESSAGE), select(turn.c.notes).where(*_BY_MESSAGE)
+# What is set when a turn is closed.
 _CLOSING = (
     "status", "reason", "text", "error", "prompt_tokens", "completion_tokens", "first_token_seconds",
     "cost", "seconds", "trimmed", "context", "context_limit",
@@ -129,19 +129,20 @@ def _append(connection: Connection, writes: Sequence[Write], now: datetime) -> l
     ids = {write.room_id for write in writes if write.events}
     if not ids:
         return [[] for _ in writes]
-    last = {row.id: row.last_seq for row in connection.execute(_LAST_SEQS, {"ids": sorted(ids)})}
+    last_seqs = {row.id: row.last_seq for row in connection.execute(_LAST_SEQS, {"ids": sorted(ids)})}
     frames: list[list[StoredFrame]] = []
     for write in writes:
         # A deleted conversation has no last seq; the foreign key refuses its events.
-        start = last.get(write.room_id, 0) + 1
+        start = last_seqs.get(write.room_id, 0) + 1
         written = [_frame(write.room_id, seq, new) for seq, new in enumerate(write.events, start)]
         if written:
-            last[write.room_id] = written[-1].seq
+            last_seqs[write.room_id] = written[-1].seq
         frames.append(written)
     ts = now.timestamp()
     connection.execute(_APPEND, [_columns(frame, ts) for written in frames for frame in written])
     at = now.isoformat()
-    connection.execute(_SET_LAST_SEQ, [{"of": id_, "seq": last[id_], "at": at} for id_ in sorted(ids)])
+    news = [{"conversation": id_, "seq": seq, "at": at} for id_, seq in last_seqs.items()]
+    connection.execute(_SET_LAST_SEQ, news)
     return frames
 
 
@@ -186,9 +187,9 @@ def _change(connection: Connection, id_: str, change: Change, seqs: Sequence[int
         case InboxPut() | InboxSet():
             _change_inbox(connection, id_, change)
         case UserSaid():
-            said = {**asdict(change), "conversation_id": id_, "first_seq": seqs[change.event]}
-            del said["event"]
-            connection.execute(_SAY, said)
+            message = {**asdict(change), "conversation_id": id_, "first_seq": seqs[change.event]}
+            del message["event"]
+            connection.execute(_SAY, message)
         case EventsDropped(up_to):
             connection.execute(delete(event).where(event.c.conversation_id == id_, event.c.seq <= up_to))
         case RulePut() | RuleDropped():
@@ -206,8 +207,8 @@ def _create(connection: Connection, row: ConversationRow) -> None:
     values = {name: value for name, value in asdict(row).items() if name not in NOT_STORED}
     connection.execute(_CREATE, _column_values(values))
     if row.agents:
-        agents = [_agent_columns(row.id, place, one) for place, one in enumerate(row.agents)]
-        connection.execute(_ADD_AGENT, [{**one, "tokens": 0} for one in agents])
+        agents = [_agent_columns(row.id, place, info) for place, info in enumerate(row.agents)]
+        connection.execute(_ADD_AGENT, [{**columns, "tokens": 0} for columns in agents])
 
 
 def _column_values(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,22 +221,22 @@ def _column_values(values: Mapping[str, Any]) -> dict[str, Any]:
 def _set(
     connection: Connection, id_: str, values: Mapping[str, Any], now: datetime, *, while_running: bool = False
 ) -> None:
-    news = _column_values(values)
-    if news.keys() != {"view"}:  # only how it is shown: nothing happened
-        news["updated_at"] = now.isoformat()
-    if unknown := news.keys() - conversation.c.keys():
+    columns = _column_values(values)
+    if columns.keys() != {"view"}:  # only how it is shown: nothing happened
+        columns["updated_at"] = now.isoformat()
+    if unknown := columns.keys() - conversation.c.keys():
         raise StoreError(f"Nothing is stored as {', '.join(sorted(unknown))}")
-    connection.execute(_SET_WHILE_RUNNING if while_running else _SET, {"of": id_, **news})
+    connection.execute(_SET_WHILE_RUNNING if while_running else _SET, {"conversation": id_, **columns})
 
 
 def _use(connection: Connection, id_: str, used: ConversationUsed) -> None:
-    more = {"of": id_, "more": used.tokens}
+    more = {"conversation": id_, "more": used.tokens}
     if used.cost is None:
         connection.execute(_USE, more)
     else:
         connection.execute(_PAY, {**more, "paid": used.cost})
     if used.agent_id:
-        connection.execute(_USE_OF_AGENT, {**more, "whose": used.agent_id})
+        connection.execute(_USE_OF_AGENT, {**more, "agent": used.agent_id})
 
 
 def _change_agents(connection: Connection, id_: str, change: AgentsSet | AgentSkips) -> None:
@@ -244,18 +245,18 @@ def _change_agents(connection: Connection, id_: str, change: AgentsSet | AgentSk
         skips = update(agent).where(mine & (agent.c.id == change.agent_id))
         connection.execute(skips.values(skip_next=change.skip_next))
         return
-    known = set(connection.scalars(select(agent.c.id).where(mine)))
+    stored_ids = set(connection.scalars(select(agent.c.id).where(mine)))
     connection.execute(update(agent).where(mine).values(removed=True))
-    for place, one in enumerate(change.agents):
-        values = _agent_columns(id_, place, one)
-        if one.id in known:
-            connection.execute(update(agent).where(mine & (agent.c.id == one.id)).values(values))
+    for place, info in enumerate(change.agents):
+        values = _agent_columns(id_, place, info)
+        if info.id in stored_ids:
+            connection.execute(update(agent).where(mine & (agent.c.id == info.id)).values(values))
         else:
             connection.execute(_ADD_AGENT, {**values, "tokens": 0})
 
 
-def _agent_columns(id_: str, place: int, one: AgentInfo) -> dict[str, object]:
-    own = {name: getattr(one, name) for name in AGENT_COLUMNS}
+def _agent_columns(id_: str, place: int, info: AgentInfo) -> dict[str, object]:
+    own = {name: getattr(info, name) for name in AGENT_COLUMNS}
     return {**own, "conversation_id": id_, "turn_order": place, "removed": False}
 
 
@@ -280,30 +281,31 @@ def _change_turn(
             _open(connection, id_, opened, seqs[place])
         case TurnClosed(closed):
             values = {name: getattr(closed, name) for name in _CLOSING}
-            if connection.execute(_CLOSE, {"one": closed.message_id, **values}).rowcount != 1:
+            if connection.execute(_CLOSE, {"message": closed.message_id, **values}).rowcount != 1:
                 raise StoreError(f"The turn {closed.message_id} is not open", "It was already closed.")
         case TurnAgain(message_id, rest):
             wanted = "to_continue" if rest else "again"
-            connection.execute(_SET_TURN, {"of": id_, "one": message_id, wanted: True})
+            connection.execute(_SET_TURN, {"conversation": id_, "message": message_id, wanted: True})
         case TurnNotePut(message_id, note):
-            mine = {"of": id_, "one": message_id}
+            mine = {"conversation": id_, "message": message_id}
             stored = connection.execute(_NOTES, mine).scalar() or ""
             connection.execute(_SET_TURN, {**mine, "notes": with_notes(stored, [note])})
         case SpokenSet(message_id, spoken):
-            ours = (user_message.c.conversation_id == id_) & (user_message.c.id == message_id)
-            answers = connection.execute(_SET_TURN, {"of": id_, "one": message_id, "spoken": spoken})
-            people = connection.execute(update(user_message).where(ours).values(spoken=spoken))
-            if answers.rowcount + people.rowcount != 1:
+            news = {"conversation": id_, "message": message_id, "spoken": spoken}
+            by_id = (user_message.c.conversation_id == id_) & (user_message.c.id == message_id)
+            messages = connection.execute(update(user_message).where(by_id).values(spoken=spoken))
+            if connection.execute(_SET_TURN, news).rowcount + messages.rowcount != 1:
                 raise StoreError(f"The message {message_id} is not on record", "It cannot have been spoken.")
 
 
 def _open(connection: Connection, id_: str, opened: TurnRow, first_seq: int) -> None:
-    place = {"of": id_, "in_round": opened.round, "whose": opened.agent_id}
+    place = {"conversation": id_, "in_round": opened.round, "agent": opened.agent_id}
     connection.execute(_FORGET_WISHES, place)
     superseded = opened.supersedes
     while superseded:
-        connection.execute(_SUPERSEDE, {**place, "one": superseded})
-        superseded = connection.execute(_CONTINUED, {"of": id_, "one": superseded}).scalar() or ""
+        key = {"conversation": id_, "message": superseded}
+        connection.execute(_SUPERSEDE, {**place, **key})
+        superseded = connection.execute(_CONTINUED, key).scalar() or ""
     connection.execute(_OPEN, {**asdict(opened), "conversation_id": id_, "first_seq": first_seq})
 
 
@@ -311,19 +313,19 @@ def _change_step(connection: Connection, id_: str, change: StepPut | StepStatus 
     match change:
         case FileChanged():
             connection.execute(_CHANGE_FILE, {**asdict(change), "conversation_id": id_})
-        case StepPut(message_id, one, started_at):
-            values = {name: getattr(one, name) for name in STORED}
-            values |= {"conversation_id": id_, "message_id": message_id, "place": one.index}
-            values |= {"started_at": started_at, "ask": dump(ask_fields(one.ask)) if one.ask else ""}
+        case StepPut(message_id, new, started_at):
+            values = {name: getattr(new, name) for name in STORED}
+            values |= {"conversation_id": id_, "message_id": message_id, "place": new.index}
+            values |= {"started_at": started_at, "ask": dump(ask_fields(new.ask)) if new.ask else ""}
             connection.execute(_PUT_STEP, values)
         case StepStatus(message_id, place, status, seconds, success, ask):
             news: dict[str, object] = {"status": status, "seconds": seconds, "success": success}
-            news |= {"ask": dump(ask_fields(ask))} if ask is not None else {}
-            changed = connection.execute(_SET_STEP, {"of": id_, "whose": message_id, "one": place, **news})
-            if changed.rowcount != 1:
-                raise StoreError(
-                    f"Step {place} of {message_id} is not on record", "It has no effect either way."
-                )
+            if ask is not None:
+                news["ask"] = dump(ask_fields(ask))
+            key = {"conversation": id_, "message": message_id, "at_place": place}
+            if connection.execute(_SET_STEP, {**key, **news}).rowcount != 1:
+                why = "It has no effect either way."
+                raise StoreError(f"Step {place} of {message_id} is not on record", why)
 
 
 def _change_inbox(connection: Connection, id_: str, change: InboxPut | InboxSet) -> None:
@@ -333,9 +335,9 @@ def _change_inbox(connection: Connection, id_: str, change: InboxPut | InboxSet)
             number = select(func.coalesce(func.max(inbox.c.number), 0) + 1).where(mine).scalar_subquery()
             values = {**asdict(change), "conversation_id": id_, "state": "queued", "number": number}
             connection.execute(insert(inbox).values(values))
-        case InboxSet(ids, news):
+        case InboxSet(ids, changes):
             waiting = mine & (inbox.c.state == "queued") & inbox.c.id.in_(ids)
-            if connection.execute(update(inbox).where(waiting).values(**news)).rowcount != len(ids):
+            if connection.execute(update(inbox).where(waiting).values(**changes)).rowcount != len(ids):
                 raise StoreError("These words are not in the queue", "They were already said or taken back.")
 
 
@@ -350,19 +352,19 @@ def _change_rules(connection: Connection, change: RuleChange) -> None:
 # --- searching ----------------------------------------------------------------------------------------
 
 
-def _index(connection: Connection, id_: str, said: Searchable) -> None:
+def _index(connection: Connection, id_: str, message: Searchable) -> None:
     """Make the words searchable. Those that continue others are found with them, as one message."""
-    text, parts = said.text, []
-    if said.role == "assistant":
-        parts = chain(connection, id_, said.message_id)
+    text, parts = message.text, []
+    if message.role == "assistant":
+        parts = chain(connection, id_, message.message_id)
     if len(parts) > 1:
         text, older = whole_text(parts), [row.message_id for row, _ in parts[:-1]]
         mine = (searched.c.conversation_id == id_) & searched.c.message_id.in_(older)
         sqlite.unindex(connection, list(connection.scalars(select(searched.c.number).where(mine))))
     words = indexed(text)
     if words.strip():
-        row = {"conversation_id": id_, "message_id": said.message_id, "role": said.role}
-        row["created_at"] = said.created_at
+        row = {"conversation_id": id_, "message_id": message.message_id, "role": message.role}
+        row["created_at"] = message.created_at
         sqlite.index(connection, connection.execute(_NOTE_SEARCHED, row).scalar_one(), words)
 
 
