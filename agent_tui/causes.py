@@ -20,17 +20,17 @@ _UNFINISHED = (
 
 def causes(error: BaseException) -> list[BaseException]:
     """Return ``error`` and all its causes, nearest first."""
-    found: list[BaseException] = []
+    chain: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:
         cause = waiting.pop(0)
-        if cause is None or any(cause is known for known in found):
+        if cause is None or any(cause is other for other in chain):
             continue
-        found.append(cause)
+        chain.append(cause)
         waiting += [cause.__cause__, cause.__context__]
         if isinstance(cause, BaseExceptionGroup):
             waiting += cause.exceptions
-    return found
+    return chain
 
 
 def tls_cause(error: BaseException) -> ssl.SSLError | None:

@@ -37,9 +37,9 @@ class IgnoreRules:
         """Return whether the rules exclude ``path``; paths and folders are relative to the same folder."""
         for folder, rules in reversed(self.rules):  # the nearest file with a matching rule decides
             inside = path[len(folder) + 1 :] if folder else path
-            said = rules.check_file(f"{inside}/" if is_folder else inside).include
-            if said is not None:
-                return said
+            is_ignored = rules.check_file(f"{inside}/" if is_folder else inside).include
+            if is_ignored is not None:
+                return is_ignored
         return False
 
 

@@ -23,16 +23,16 @@ def has_interface() -> bool:
     try:
         names = [name for _, name in socket.if_nameindex()]
         with_ipv6 = {line.split()[-1] for line in _ipv6_lines()}
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             for name in names:
-                asked = struct.pack("256s", name.encode()[:15])
-                flags = struct.unpack_from("H", fcntl.ioctl(one, _GET_FLAGS, asked), 16)[0]
+                request = struct.pack("256s", name.encode()[:15])
+                flags = struct.unpack_from("H", fcntl.ioctl(probe, _GET_FLAGS, request), 16)[0]
                 if not flags & _UP or flags & _LOOPBACK:
                     continue
                 if name in with_ipv6:
                     return True
                 try:
-                    fcntl.ioctl(one, _GET_ADDRESS, asked)
+                    fcntl.ioctl(probe, _GET_ADDRESS, request)
                 except OSError:  # it has no IPv4 address
                     continue
                 return True

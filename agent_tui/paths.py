@@ -10,8 +10,7 @@ from agent_tui.model.inert import inert_line
 
 
 def current_folder() -> str | None:
-    """Return the folder in which the program was started; ``None`` if it was deleted, or if no text can name
-    it.
+    """Return the folder in which the program was started; ``None`` if it was deleted, or its name is no text.
     """
     try:
         folder = str(Path.cwd())
@@ -34,7 +33,7 @@ def named_path(text: str | Path, named: str, *, resolves: bool = False) -> Path:
 
 
 def folder_exists(path: Path | os.DirEntry[str]) -> bool:
-    """Return whether it is a folder, or a link to one; nothing is one that cannot be looked at."""
+    """Return whether it is a folder, or a link to one; false if that cannot be read."""
     try:
         return path.is_dir()
     except OSError:
@@ -42,7 +41,7 @@ def folder_exists(path: Path | os.DirEntry[str]) -> bool:
 
 
 def file_exists(path: Path) -> bool:
-    """Return whether it is a plain file, or a link to one; nothing is one that cannot be looked at."""
+    """Return whether it is a plain file, or a link to one; false if that cannot be read."""
     try:
         return path.is_file()
     except OSError:

@@ -26,5 +26,5 @@ class PrivateLog(RotatingFileHandler):
         return io.TextIOWrapper(io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the library's name
-        """Note that a record cannot be written: what logs is worth more than its log."""
+        """Remember that a record could not be written; a full disk must not end the program."""
         self.failed = True

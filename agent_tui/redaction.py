@@ -1,4 +1,4 @@
-"""What may be shown of settings, addresses and errors: the one place that decides what is a secret."""
+"""Hides secrets in settings, addresses and errors: the one place that decides what is a secret."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HIDDEN = "********"
 SECRET_KEYS = ("token", "api_key", "auth_header", "key", "secret")
 MAX_DEPTH = 32
 MIN_SECRET_CHARACTERS = 3  # hiding shorter texts would make errors unreadable
-SURE_SECRET_CHARACTERS = 12  # no shorter one is hidden inside other words, or in what is no words: "agent-1"
+SURE_SECRET_CHARACTERS = 12  # shorter ones are not hidden inside words and names: "agent-1"
 _WORDS = ("error", "message", "detail", "content", "title", "msg", "reason")  # fields of errors for people
 _LOGIN = re.compile(r"(?<=://)[^/\s\"'<>]+(?=@)")  # user:password of an address
 # After an address: "?key=…&more=…", "#token=…"; a question mark before Chinese begins none.
@@ -26,14 +26,12 @@ _OPTION = re.compile(r"(--[A-Za-z][A-Za-z-]*|-[A-Za-z])(=.*)?", re.DOTALL)
 
 
 def secrets_of(authorization: str) -> tuple[str, ...]:
-    """Return what is secret of an ``Authorization`` header: all but its scheme."""
+    """Return the secret parts of an ``Authorization`` header: all but its scheme."""
     return tuple(authorization.split()[1:])
 
 
 def secret_arguments(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the values of a program's options that are secrets by their names: ``--token=VALUE``,
-    ``--api-key VALUE``.
-    """
+    """Yield the values of options whose names say that they are secret: ``--token=X``, ``--api-key X``."""
     for argument, following in pairwise((*arguments, "")):
         name, equals, value = argument.partition("=")
         if _SECRET_OPTION.fullmatch(name):
@@ -63,8 +61,8 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 def redacted_values(
     value: Any, secrets: Collection[str], depth: int = MAX_DEPTH, *, are_words: bool = True
 ) -> Any:
-    """Return the JSON value of an error with its words redacted, and with no long secret in any other text;
-    what is nested deeper than ``depth`` is hidden.
+    """Return the JSON value of an error with texts for people redacted, and no long secret in any other text;
+    anything nested deeper than ``depth`` is hidden.
     """
     match value:
         case str():
@@ -73,17 +71,17 @@ def redacted_values(
             return HIDDEN
         case dict():
             return {
-                key: redacted_values(one, secrets, depth - 1, are_words=key in _WORDS)
-                for key, one in value.items()
+                key: redacted_values(item, secrets, depth - 1, are_words=key in _WORDS)
+                for key, item in value.items()
             }
         case list():
-            return [redacted_values(one, secrets, depth - 1, are_words=are_words) for one in value]
+            return [redacted_values(item, secrets, depth - 1, are_words=are_words) for item in value]
         case _:
             return value
 
 
 def redact(error: AgentTuiError, secrets: Collection[str]) -> None:
-    """Redact the title and the detail of ``error``: its words may be a server's."""
+    """Redact the title and the detail of ``error``, which may quote a server."""
     error.title, error.detail = redacted(error.title, secrets), redacted(error.detail, secrets)
     error.args = (error.title, error.detail)
 
@@ -92,7 +90,7 @@ def hide_secrets(value: Any, key: str = "") -> Any:
     """Return ``value``, a table of the config file or a part of one, with every secret replaced."""
     match value:
         case Mapping():
-            if key == "env":  # what a program is given is often a secret
+            if key == "env":  # a program's variables are often secrets
                 return {name: HIDDEN if entry else entry for name, entry in value.items()}
             return {name: hide_secrets(entry, str(name)) for name, entry in value.items()}
         case list():

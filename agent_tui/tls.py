@@ -20,12 +20,11 @@ _WRONG_HOST = (62, 64)
 
 
 def tls_context(ca_bundle: str | Path | None, environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Return a context that all clients with the same trust share: do not change it. The first one takes tens
-    of ms: ask for it only where TLS may be spoken.
+    """Return a context that trusts only ``ca_bundle`` (a PEM file or a folder), else only ``SSL_CERT_FILE``
+    or ``SSL_CERT_DIR``, else the machine's authorities and the bundled ones.
 
-    Trusted are: only ``ca_bundle`` (a PEM file or a folder), else only ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``,
-    else the machine's authorities and the bundled ones. Raises ``ConfigError`` for a bundle that cannot be
-    read.
+    All clients with the same trust share it: do not change it. Making one takes tens of ms. Raises
+    ``ConfigError`` for a bundle that cannot be read.
     """
     for name, path in (
         ("the CA bundle", str(ca_bundle or "")),
@@ -48,7 +47,7 @@ def _context_of(name: str, path: str) -> ssl.SSLContext:
         raise ConfigError(f"{name} cannot be read: {path}", reason) from error
 
 
-# A context is made again when its source has changed (ns), so that nothing has to be restarted.
+# The time of the last change (ns) is part of the key: a changed source makes a new context.
 @lru_cache(maxsize=1)
 def _usual_context(_file_ns: int, _folder_ns: int) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=certifi.where())

@@ -35,7 +35,7 @@ class WordlessFormatter(logging.Formatter):
         return "\n".join(place for error in _chain(ei[1]) for place in _places(error))
 
 
-def note_unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def log_unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log an event loop's message about an exception that was never retrieved (``set_exception_handler``)."""
     log.error("%s", context.get("message", "an exception"), exc_info=context.get("exception"))
 

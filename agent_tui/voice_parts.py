@@ -46,17 +46,15 @@ PartName = Literal["server", "agent", "models"]
 
 @dataclass(frozen=True, slots=True)
 class VoicePart:
-    """One thing that can be downloaded. ``download`` and ``kept`` are bytes, ``room`` is the space needed
-    while it is made; ``without`` says how voice works if it is missing.
-    """
+    """One thing that can be downloaded; sizes are in bytes."""
 
     name: PartName
     what: str
     licence: str
     download: int
     kept: int
-    room: int
-    without: str
+    room: int  # that is needed while it is made
+    without: str  # how voice works if it is missing
 
 
 SERVER: Final = VoicePart(
@@ -174,10 +172,10 @@ def requirements(*, models: bool) -> list[str]:
     wanted = []
     for line in metadata.requires(DISTRIBUTION) or ():
         named, _, marker = (piece.strip() for piece in line.partition(";"))
-        extra = next((one for one in EXTRAS if f"'{one}'" in marker or f'"{one}"' in marker), "")
-        if extra or (not marker and _name_of(named) in AGENT_NEEDS):
+        is_extra = any(f"'{extra}'" in marker or f'"{extra}"' in marker for extra in EXTRAS)
+        if is_extra or (not marker and _name_of(named) in AGENT_NEEDS):
             wanted.append(named)
-    return [one for one in wanted if (_name_of(one) in MODEL_PACKAGES) == models]
+    return [line for line in wanted if (_name_of(line) in MODEL_PACKAGES) == models]
 
 
 def first_damaged(packages: Path, names: Iterable[str] = MODEL_FILES) -> str:

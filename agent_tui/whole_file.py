@@ -19,21 +19,21 @@ def write_whole(
     """Write a file, which keeps its mode; a new one, and with ``is_private`` any, is for its owner alone.
 
     Its folder is made, and a link is replaced. But if the person chose the path (``is_chosen``), its folder
-    must be there, a link is followed, and a new file has the usual mode. If it ``is_durable``, it is on the
-    disk when this returns. Raises ``ConfigError``, and leaves what was there.
+    must exist, a link is followed, and a new file has the usual mode. If it ``is_durable``, it is on the disk
+    when this returns. Raises ``ConfigError``, and leaves the old file.
     """
     real = Path(os.path.realpath(path)) if is_chosen else path
     draft = real.with_name(f".{os.urandom(8).hex()}.new")
     try:
         if not is_chosen:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        kept = stat.S_IMODE(real.stat().st_mode) if not is_private and real.exists() else None
-        descriptor = os.open(draft, _NEW, 0o666 if is_chosen and kept is None else 0o600)
+        old_mode = stat.S_IMODE(real.stat().st_mode) if not is_private and real.exists() else None
+        descriptor = os.open(draft, _NEW, 0o666 if is_chosen and old_mode is None else 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
-            if kept is not None:
-                os.fchmod(descriptor, kept)
+            if old_mode is not None:
+                os.fchmod(descriptor, old_mode)
             if is_durable:
                 os.fsync(descriptor)
         draft.replace(real)

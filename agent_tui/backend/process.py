@@ -46,7 +46,7 @@ from agent_tui.backend.voice.rooms import BackendAddress, VoiceRooms
 from agent_tui.backend.voice.routes import VoiceRoutes
 from agent_tui.config.file import load
 from agent_tui.model.errors import not_written
-from agent_tui.tracebacks import note_unheard
+from agent_tui.tracebacks import log_unhandled
 from agent_tui.whole_file import write_whole
 
 # Seconds after the request to end at which each of these is over, done or not: within three all is. What is
@@ -82,7 +82,7 @@ def run_and_leave(process: Coroutine[Any, Any, None]) -> None:
     for threads: they end with this process, which ends at once (``__main__``).
     """
     loop = asyncio.new_event_loop()
-    loop.set_exception_handler(note_unheard)
+    loop.set_exception_handler(log_unhandled)
     try:
         loop.run_until_complete(process)
     finally:

@@ -68,12 +68,12 @@ def language_of(text: str) -> str:
     change the language of a text. Japanese and Korean do not count as Chinese. A text without letters, such
     as a sum, is in the language of this process.
     """
-    read = text[:2000]
-    han, cyrillic = 4 * len(_HAN.findall(read)), 3 * len(_CYRILLIC.findall(read))
-    latin = len(_LATIN.findall(read))
+    start = text[:2000]
+    han, cyrillic = 4 * len(_HAN.findall(start)), 3 * len(_CYRILLIC.findall(start))
+    latin = len(_LATIN.findall(start))
     if not (han or cyrillic or latin):
         return voice_instructions.language_of(voice_instructions.own_locale())
-    han = 0 if _KANA.search(read) else han
+    han = 0 if _KANA.search(start) else han
     if max(han, cyrillic) < max(latin, 1):
         return "en"
     return "zh" if han >= cyrillic else "ru"
@@ -94,7 +94,7 @@ def load(own: Path | None = None) -> tuple[list[Template], list[str]]:
 
     ``own`` is another folder than ``own_folder()``.
     """
-    found = {template.id: template for template in map(_shipped, _files(SHIPPED))}
+    templates_by_id = {template.id: template for template in map(_shipped, _files(SHIPPED))}
     warnings: list[str] = []
     for path in _files(own_folder() if own is None else own):
         try:
@@ -102,9 +102,9 @@ def load(own: Path | None = None) -> tuple[list[Template], list[str]]:
         except ConfigError as error:
             warnings.append(inert_line(str(error), 500))
             continue
-        found[template.id] = template
+        templates_by_id[template.id] = template
         warnings += complaints
-    return list(found.values()), warnings
+    return list(templates_by_id.values()), warnings
 
 
 def _shipped(path: Path) -> Template:

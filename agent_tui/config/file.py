@@ -47,7 +47,7 @@ AGENT_PROVIDER = "backend:"  # a provider "backend:NAME" is the agent at that ba
 AGENT_KINDS = (TASKS, SOCKET)
 DEMO_PROVIDER = "demo"  # the reserved name of the provider without key and network
 SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp", "voice")
-TABLES = tuple(one for one in SECTIONS if one != "theme")
+TABLES = tuple(name for name in SECTIONS if name != "theme")
 MOTIONS = ("full", "reduced")
 SCREEN_LANGUAGES = ("auto", "en", "zh-CN", "ru")
 FRAME_RATES = (1, 60)  # frames a second, least and most
@@ -62,7 +62,7 @@ class BackendConfig:
     """One ``[backends.NAME]``; ``timeout`` is in seconds without a byte, ``paths`` overrides URL paths.
 
     For an agent service, ``timeout`` limits the answer to a POST and ``total_timeout`` a whole task. For an
-    agent socket, ``workspace`` is where the agent's folder is on this machine ("": nowhere), ``chat_path``
+    agent socket, ``workspace`` is the agent's folder on this machine ("" if it is not here), ``chat_path``
     the path of a chat (``None``: the usual one, "": ``url`` is used as it is).
     """
 
@@ -77,7 +77,7 @@ class BackendConfig:
     engine_type: str = ENGINE_TYPES[0]
     workspace: str = ""
     chat_path: str | None = None
-    has_timeout: bool = False  # whether the file says ``timeout``
+    has_timeout: bool = False  # whether the file sets ``timeout``
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class ProviderConfig:
 class ScreenConfig:
     """The ``[screen]`` table: motion, the most frames a second, whether the program uses the mouse (otherwise
     the terminal's own selection works), whether signs are ASCII (``None``: depends on the terminal), and the
-    language ("auto": the locale's). ``theme`` holds where none is set before the first table.
+    language ("auto": the locale's). ``theme`` is used if none is set before the first table.
     """
 
     motion: str = MOTIONS[0]
@@ -219,16 +219,16 @@ class _Reader(Table):
 
     def keys(self, table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         """Return dotted id → keys. ``room.zoom = "f5"`` without quotes around the id is a table in TOML."""
-        found: dict[str, str] = {}
+        keys: dict[str, str] = {}
         for name, value in table.items():
             where = f"{prefix}{name}"
             if isinstance(value, Mapping):
-                found |= self.keys(value, f"{where}.")
+                keys |= self.keys(value, f"{where}.")
             elif not isinstance(value, str):
                 self.warnings.append(f'keys.{where}: must be a string like "f5" or "ctrl+x,f5"; ignored')
-            elif len(found) < MAX_KEYS:
-                found[where] = value
-        return found
+            elif len(keys) < MAX_KEYS:
+                keys[where] = value
+        return keys
 
     def warn_if_readable(self) -> None:
         if not _holds_secret(self.values):
@@ -243,8 +243,8 @@ def _one_of(words: Iterable[str]) -> str:
 
 
 def _screen(table: Table) -> ScreenConfig:
-    """Return the ``[screen]`` table; an invalid value causes a warning and keeps its default."""
-    table.warn_of_unknown([one.name for one in fields(ScreenConfig)])
+    """Return the ``[screen]`` table; for an invalid value, a warning and the default."""
+    table.warn_of_unknown([field.name for field in fields(ScreenConfig)])
     least, most = FRAME_RATES
     allowed: dict[str, tuple[Callable[[Any], bool], str]] = {
         "motion": (lambda value: value in MOTIONS, _one_of(MOTIONS)),
@@ -286,23 +286,23 @@ def _backend(name: str, table: Table) -> BackendConfig:
     known = ("kind", "url", "token", "token_env", "timeout", *_KNOWN_OF_KIND[kind])
     table.refuse_unknown({*known, *chain.from_iterable(_KNOWN_OF_KIND.values())})
     table.warn_of_unknown(known)
-    said = table.values_for(BackendConfig, {one.name for one in fields(BackendConfig)} - {*known})
+    values = table.values_for(BackendConfig, {field.name for field in fields(BackendConfig)} - {*known})
     if "chat_path" in known and "chat_path" in table.values:
-        said["chat_path"] = table.text("chat_path")
-    if said.get("engine_type", ENGINE_TYPES[0]) not in ENGINE_TYPES:
+        values["chat_path"] = table.text("chat_path")
+    if values.get("engine_type", ENGINE_TYPES[0]) not in ENGINE_TYPES:
         raise table.fail("engine_type", f"must be one of {', '.join(ENGINE_TYPES)}")
-    if folder := said.get("workspace"):
-        said["workspace"] = str(named_path(folder, table.place("workspace")))
+    if folder := values.get("workspace"):
+        values["workspace"] = str(named_path(folder, table.place("workspace")))
     schemes = ("ws://", "wss://") if kind == SOCKET else ()
     return BackendConfig(
-        name, kind, table.url("url", *schemes), paths=dict(paths), has_timeout="timeout" in said, **said
+        name, kind, table.url("url", *schemes), paths=dict(paths), has_timeout="timeout" in values, **values
     )
 
 
 def _provider(name: str, table: Table) -> ProviderConfig:
     if name == DEMO_PROVIDER:
         raise table.fail("", "this name is reserved for the demo model")
-    table.refuse_unknown({one.name for one in fields(ProviderConfig) if one.name != "name"})
+    table.refuse_unknown({field.name for field in fields(ProviderConfig) if field.name != "name"})
     kind = _kind(table, PROVIDER_KINDS)
     base_url = table.url("base_url") if table.values.get("base_url") else PROVIDER_URLS[kind]
     if not base_url:
@@ -342,8 +342,8 @@ def _holds_secret(table: Mapping[str, Any]) -> bool:
     """Return whether the file contains a secret; arguments of programs count only if they look like one."""
     servers = table.get("mcp", {})
     arguments = [server.get("args", []) for server in servers.values()]
-    if any(_SECRET_ARGUMENT.search(str(one)) for listed in arguments for one in listed):
+    if any(_SECRET_ARGUMENT.search(str(argument)) for argument in chain.from_iterable(arguments)):
         return True
-    kept = {name: {**server, "args": []} for name, server in servers.items()}
-    table = {**table, "mcp": kept}
+    without_arguments = {name: {**server, "args": []} for name, server in servers.items()}
+    table = {**table, "mcp": without_arguments}
     return bool(hide_secrets(table) != table)

@@ -18,9 +18,8 @@ _NO_WORDS: Final = re.compile(  # of models that embed, rank, hear, draw or spea
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A provider: ``label`` is its own name, ``kind`` is as in the config file.
-
-    ``variables`` are the environment variables in which its key is looked for, the usual one first.
+    """A provider: ``label`` is its name for people, ``kind`` is as in the config file. ``variables`` are the
+    environment variables that may have its key, the usual one first.
     """
 
     id: str
@@ -61,18 +60,18 @@ _ALL: Final = (
     Preset("llamacpp", "llama.cpp", "openai", "http://127.0.0.1:8080/v1"),
     Preset("vllm", "vLLM", "openai", "http://127.0.0.1:8000/v1"),
 )
-PRESETS: Final[Mapping[str, Preset]] = {one.id: one for one in _ALL}
+PRESETS: Final[Mapping[str, Preset]] = {preset.id: preset for preset in _ALL}
 
 
 def preset_of(kind: str, address: str) -> Preset:
     """Return the preset of a provider of ``kind`` at ``address``; at another address, that of its kind."""
-    same = (one for one in _ALL if one.kind == kind and one.base_url == address)
-    return next(same, PRESETS[kind])
+    presets = (preset for preset in _ALL if preset.kind == kind and preset.base_url == address)
+    return next(presets, PRESETS[kind])
 
 
 def name_at(address: str) -> str:
-    """Return a name for a server that speaks OpenAI's protocol: that of the preset at ``address``, else one
-    after its host; "" where there is none.
+    """Return a name for a server that speaks OpenAI's protocol: that of the preset at ``address``, else its
+    host's; "" if it has none.
     """
     if (preset := preset_of("openai", address)).base_url == address:
         return preset.id
@@ -84,5 +83,5 @@ def name_at(address: str) -> str:
 
 
 def is_for_words(model: str) -> bool:
-    """Whether a model with this name may answer in words, for all that its name says."""
+    """Return whether a model's name allows that it answers in words."""
     return _NO_WORDS.search(model) is None

@@ -12,7 +12,7 @@
     prompt = "You know the importer by heart."
     model = "some-model"
 
-A file is hostile: sizes are capped, and every complaint is one line with the file, the key and what is wrong.
+A file is hostile: sizes are capped, and every error is one line with the file, the key and what is wrong.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def read_room_file(path: Path) -> RoomFile:
     """
     table = Table(path, read_toml(path, MAX_FILE_BYTES))
     table.warn_of_unknown([*(setting.called for setting in _SETTINGS), "agents"], "unknown key, ignored")
-    said = {setting.name: _value(table, setting) for setting in _SETTINGS}
-    values = {name: value for name, value in said.items() if value is not None and value not in ("", False)}
+    read = {setting.name: _value(table, setting) for setting in _SETTINGS}
+    values = {name: value for name, value in read.items() if value is not None and value not in ("", False)}
     agents = _agents(table)
     return RoomFile(path, values, agents, tuple(f"{path}: {line}" for line in table.warnings))
 
@@ -127,12 +127,12 @@ def room_file_text(room: RoomInfo) -> str:
     blocks = ["\n".join(f"{setting.called} = {text}" for setting, text in lines if text)]
     for agent in room.agents:
         named = {setting.called: getattr(agent, setting.name) for setting in _OF_AGENTS}
-        said = {one.name: named[one.name] for one in fields(FileAgent) if one.name in named}
+        values = {field.name: named[field.name] for field in fields(FileAgent) if field.name in named}
         if agent.provider_id == DEMO_PROVIDER:
-            del said["model"]
+            del values["model"]
         if not hex_color(agent.color):
-            del said["color"]
-        blocks.append("\n".join(["[[agents]]", *(f"{k} = {toml_string(v)}" for k, v in said.items() if v)]))
+            del values["color"]
+        blocks.append("\n".join(["[[agents]]", *(f"{k} = {toml_string(v)}" for k, v in values.items() if v)]))
     if not room.agents:
         blocks[0] += "\nagents = []"
     return "\n\n".join(blocks) + "\n"
@@ -156,7 +156,7 @@ def _text(table: Table, key: str, most: float) -> str:
 
 
 def _value(table: Table, setting: Setting) -> Any:
-    """Return a setting's value in the file; ``None`` or nothing if it is left to the server."""
+    """Return a setting's value in the file; ``None`` or an empty one if it is left to the server."""
     key = setting.called
     if setting.type is tuple:
         return _names_of_tools(table, setting)

@@ -18,9 +18,9 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[str, Any]:
-    """Return the tables of a file of at most ``most_bytes``; none if it is missing and not required. A link
-    that leads nowhere is not a missing file: its content was meant. Only what is required may be a pipe: the
-    others are read more than once.
+    """Return the tables of a file of at most ``most_bytes``; none if it is missing and not needed. A link
+    that leads nowhere is an error, not a missing file. Only what is needed may be a pipe: the others are read
+    more than once.
 
     Raises ``ConfigError`` in one line.
     """
@@ -89,7 +89,7 @@ class Table:
         ]
 
     def refuse_unknown(self, known: Collection[str]) -> None:
-        """Raise ``ConfigError`` for an unknown key, where a misspelt one would lead elsewhere."""
+        """Raise ``ConfigError`` for an unknown key."""
         for key in self.values:
             if key not in known:
                 raise self.fail(inert_line(key, 60), f"unknown setting; known: {', '.join(sorted(known))}")
@@ -143,7 +143,7 @@ class Table:
         """Return the values for the fields of a ``record`` whose default is a text, a number, true or false,
         or a tuple of texts; an empty text counts as missing.
         """
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for field in fields(record):
             if field.name in without or field.name not in self.values or field.default is MISSING:
                 continue
@@ -153,20 +153,20 @@ class Table:
                     if not _is_text(value):
                         raise self.fail(field.name, "must be a string")
                     if value:
-                        found[field.name] = value
+                        values[field.name] = value
                 case bool():
                     if not isinstance(value, bool):
                         raise self.fail(field.name, "must be true or false")
-                    found[field.name] = value
+                    values[field.name] = value
                 case float():
-                    found[field.name] = self.number(field.name)
+                    values[field.name] = self.number(field.name)
                 case tuple():
                     if not isinstance(value, list) or not all(map(_is_text, value)):
                         raise self.fail(field.name, "must be a list of strings")
-                    found[field.name] = tuple(value)
+                    values[field.name] = tuple(value)
                 case _:
                     pass
-        return found
+        return values
 
     def check_variables(self, key: str, names: Iterable[str]) -> None:
         """Raise ``ConfigError`` if one of the ``names`` of ``key`` is not a valid name of an environment

@@ -8,8 +8,8 @@ character, ``[abc]`` one of these. What they match is limited:
 - In the host of a page, a part of one label: ``https://*.example.org/*`` covers ``docs.example.org``, and
   neither ``a.docs.example.org`` nor ``evil.com/.example.org``. The path is compared on its own.
 
-What a pattern spells out itself is taken as it is. Rules that a person keeps on the screen are never globs:
-they are the ``exact_pattern`` of the call that was seen.
+Text outside wildcards matches itself. Rules that a person keeps on the screen are never globs: they are the
+``exact_pattern`` of the call that was seen.
 """
 
 from __future__ import annotations
@@ -53,18 +53,17 @@ _PATTERN = re.compile(rf"(?P<tool>{_TOOL})(?:\((?P<glob>.*)\))?", re.DOTALL)
 
 def exact_pattern(tool: str, arguments: Mapping[str, Any]) -> str:
     """Return the pattern of exactly this call: for a command its line, for a page its address, for a file its
-    path (whatever is written into it), for any other tool all its arguments as JSON. The pattern of a tool
-    without a main argument is not a glob, and covers nothing in ``allows``. Empty for a call that cannot be
-    described.
+    path (whatever is written into it), for any other tool all its arguments as JSON, which ``allows`` does
+    not understand. Empty for a call that cannot be described.
     """
     if tool in _MAIN_ARGUMENT:
         main = _main_argument(tool, arguments)
         return "" if main is None else f"{tool}({_escaped(main)})"
     try:
-        written = json.dumps(arguments, ensure_ascii=False, sort_keys=True) if arguments else ""
+        text = json.dumps(arguments, ensure_ascii=False, sort_keys=True) if arguments else ""
     except (TypeError, ValueError, RecursionError):
         return ""
-    pattern = f"{tool}({written})" if written else tool
+    pattern = f"{tool}({text})" if text else tool
     return pattern if len(pattern) <= MAX_PATTERN_CHARACTERS else ""
 
 
@@ -120,11 +119,11 @@ def _globs(tool: str, glob: str) -> tuple[re.Pattern[str], ...] | None:
         if "://" not in glob:
             return None
         site, rest = _site_and_rest(glob)
-        found = [_compiled(site, _NOT_BETWEEN_LABELS), _compiled(rest or "/", _NOT_IN_OTHERS)]
+        compiled = [_compiled(site, _NOT_BETWEEN_LABELS), _compiled(rest or "/", _NOT_IN_OTHERS)]
     else:
-        found = [_compiled(glob, _NOT_IN_COMMANDS if tool == COMMAND_TOOL else _NOT_IN_OTHERS)]
-    globs = tuple(one for one in found if one is not None)
-    return globs if len(globs) == len(found) else None
+        compiled = [_compiled(glob, _NOT_IN_COMMANDS if tool == COMMAND_TOOL else _NOT_IN_OTHERS)]
+    globs = tuple(glob for glob in compiled if glob is not None)
+    return globs if len(globs) == len(compiled) else None
 
 
 def _site_and_rest(url: str) -> tuple[str, str]:
@@ -133,7 +132,7 @@ def _site_and_rest(url: str) -> tuple[str, str]:
     return (url, "") if end < 0 else (url[:end], url[end:])
 
 
-def speaks_of(pattern: str, tool: str) -> bool:
+def covers_tool(pattern: str, tool: str) -> bool:
     """Return whether a rule covers any call of the tool."""
     parsed = _parsed(pattern)
     return parsed is not None and fnmatchcase(tool, parsed["tool"])
@@ -153,10 +152,10 @@ def _main_argument(tool: str, arguments: Mapping[str, Any]) -> str | None:
     if tool in PATH_TOOLS:
         path = posixpath.normpath(value)
         return None if path.startswith("..") else path
-    return _one_spelling(value)
+    return _normalized_url(value)
 
 
-def _one_spelling(url: str) -> str | None:
+def _normalized_url(url: str) -> str | None:
     """Return the URL with its host in lower case and without ".."; ``None`` if it is ambiguous."""
     if "\\" in url or any(char.isspace() for char in url):
         return None
@@ -178,8 +177,8 @@ def _escaped(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _compiled(glob: str, one: str) -> re.Pattern[str] | None:
-    """Return the glob as an expression, in which ``one`` is a character that a wildcard matches; ``None`` if
+def _compiled(glob: str, char_class: str) -> re.Pattern[str] | None:
+    """Return the glob as an expression in which a wildcard matches characters of ``char_class``; ``None`` if
     it has too many ``*``, or contains what separates the labels of a host.
 
     The text between two ``*`` is matched at its first place, and not searched again further on: that finds
@@ -193,16 +192,16 @@ def _compiled(glob: str, one: str) -> re.Pattern[str] | None:
             if parts[-1] or len(parts) == 1:
                 parts.append("")
         elif char == "?":
-            parts[-1] += one
+            parts[-1] += char_class
         elif char == "[" and (end := glob.find("]", place + 1)) != -1:
-            if one == _NOT_BETWEEN_LABELS and _SEPARATORS & set(glob[place:end]):
+            if char_class == _NOT_BETWEEN_LABELS and _SEPARATORS & set(glob[place:end]):
                 return None
-            parts[-1] += f"[{''.join(re.escape(each) for each in glob[place:end])}]"
+            parts[-1] += f"[{''.join(map(re.escape, glob[place:end]))}]"
             place = end + 1
         else:
             parts[-1] += re.escape(char)
     if len(parts) > MAX_WILDCARDS + 1:
         return None
     head, *between = parts[:-1] or parts
-    tail = f"{one}*{parts[-1]}" if len(parts) > 1 else ""
-    return re.compile(head + "".join(f"(?>{one}*?{part})" for part in between) + tail)
+    tail = f"{char_class}*{parts[-1]}" if len(parts) > 1 else ""
+    return re.compile(head + "".join(f"(?>{char_class}*?{part})" for part in between) + tail)

@@ -55,7 +55,7 @@ class McpConfig:
 
 def read_tools(table: Table) -> ToolsConfig:
     """Return the ``[tools]`` table; raises ``ConfigError`` for errors in it."""
-    table.warn_of_unknown([one.name for one in fields(ToolsConfig)])
+    table.warn_of_unknown([field.name for field in fields(ToolsConfig)])
     if "command_seconds" in table.values:
         table.number("command_seconds", MOST_COMMAND_SECONDS)
     tools = ToolsConfig(**table.values_for(ToolsConfig))
@@ -70,7 +70,7 @@ def read_mcp(name: str, table: Table) -> McpConfig:
     """Return one ``[mcp.NAME]``; raises ``ConfigError`` for errors in it."""
     if not _MCP_NAME.fullmatch(name) or len(name) > 32:
         raise table.fail("", "a name has at most 32 letters, digits, - and single _")
-    table.warn_of_unknown([one.name for one in fields(McpConfig) if one.name != "name"])
+    table.warn_of_unknown([field.name for field in fields(McpConfig) if field.name != "name"])
     env = table.values.get("env", {})
     if not isinstance(env, Mapping) or not all(isinstance(value, str) for value in env.values()):
         raise table.fail("env", "must be a table of strings")

@@ -56,8 +56,8 @@ class VoiceAgentConfig:
     def passes(self, variable: str) -> bool:
         """Return whether the agent's process gets this environment variable because of what it uses."""
         plugins = {value.partition(":")[0] for value in (self.stt, self.llm, self.tts) if ":" in value}
-        known = [p for name in plugins for p in _VARIABLES_OF_PLUGINS.get(name, (f"{name.upper()}_",))]
-        return variable in self.pass_env or variable.startswith(tuple(known))
+        prefixes = [p for name in plugins for p in _VARIABLES_OF_PLUGINS.get(name, (f"{name.upper()}_",))]
+        return variable in self.pass_env or variable.startswith(tuple(prefixes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,9 @@ def named_livekit(
     voice: VoiceConfig, *, url: str = "", token: str = "", environ: Mapping[str, str] | None = None
 ) -> LiveKit | None:
     """Return the LiveKit server of the command line (``url``, ``token``), the variables or the config file;
-    ``None`` if none is named, and our backend is asked.
+    ``None`` if none is named: then our own backend is used.
 
-    Raises ``ConfigError`` if an address, or what it needs, is missing or wrong.
+    Raises ``ConfigError`` if its address is wrong, or its address or keys are missing.
     """
     variables = os.environ if environ is None else environ
     found_url, source = next(
@@ -108,25 +108,25 @@ def named_livekit(
     )
     if found_url:
         check_address(found_url, ("ws", "wss", "http", "https"), source)
-    if given := token or variables.get(TOKEN_VARIABLE, ""):
+    if given_token := token or variables.get(TOKEN_VARIABLE, ""):
         if not found_url:
             raise ConfigError(
                 "A LiveKit token needs the server's address", f"give --url, {URL_VARIABLE} or [voice] url"
             )
-        return LiveKit(found_url, token=given)
-    signing = (variables.get(KEY_VARIABLE, ""), variables.get(SECRET_VARIABLE, ""))
-    kept = (
+        return LiveKit(found_url, token=given_token)
+    variable_keys = (variables.get(KEY_VARIABLE, ""), variables.get(SECRET_VARIABLE, ""))
+    file_keys = (
         variables.get(voice.key_env, "") or voice.key,
         variables.get(voice.secret_env, "") or voice.secret,
     )
-    if found_url and all(signing):
-        return LiveKit(found_url, key=signing[0], secret=signing[1])
+    if found_url and all(variable_keys):
+        return LiveKit(found_url, key=variable_keys[0], secret=variable_keys[1])
     if voice.token_url and source == "[voice] url":
         return LiveKit(found_url, token_url=voice.token_url)
     if not found_url:
         return None
-    if all(kept):
-        return LiveKit(found_url, key=kept[0], secret=kept[1])
+    if all(file_keys):
+        return LiveKit(found_url, key=file_keys[0], secret=file_keys[1])
     raise ConfigError(
         f"{source}: the LiveKit server needs a token",
         f"set {KEY_VARIABLE} and {SECRET_VARIABLE}, [voice] key_env and secret_env, or give --token",
@@ -141,26 +141,26 @@ def check_address(url: str, schemes: tuple[str, ...], where: str) -> None:
 
 def read_voice(table: Table) -> VoiceConfig:
     """Return the ``[voice]`` table; raises ``ConfigError`` for errors in it."""
-    table.warn_of_unknown([one.name for one in fields(VoiceConfig)])
-    said = table.values_for(VoiceConfig)
+    table.warn_of_unknown([field.name for field in fields(VoiceConfig)])
+    values = table.values_for(VoiceConfig)
     for key, schemes in (("url", ("ws", "wss", "http", "https")), ("token_url", ("http", "https"))):
         try:
-            if key in said:
-                check_address(said[key], schemes, key)
+            if key in values:
+                check_address(values[key], schemes, key)
         except ConfigError as error:
             raise table.fail(key, error.detail) from None
     for key in ("key_env", "secret_env"):
-        table.check_variables(key, [said[key]] if key in said else [])
-    if len(said.get("room", "")) > MAX_ROOM_CHARACTERS:
+        table.check_variables(key, [values[key]] if key in values else [])
+    if len(values.get("room", "")) > MAX_ROOM_CHARACTERS:
         raise table.fail("room", f"may have {MAX_ROOM_CHARACTERS} characters")
     agent = table.values.get("agent", {})
     if not isinstance(agent, Mapping):
         raise table.fail("agent", "must be a table: [voice.agent]")
-    return VoiceConfig(**said, agent=_read_agent(table.inner("agent", agent)))
+    return VoiceConfig(**values, agent=_read_agent(table.inner("agent", agent)))
 
 
 def _read_agent(table: Table) -> VoiceAgentConfig:
-    table.warn_of_unknown([one.name for one in fields(VoiceAgentConfig)])
+    table.warn_of_unknown([field.name for field in fields(VoiceAgentConfig)])
     end_of_turn = table.values.get("end_of_turn")
     least, most = END_OF_TURN_SECONDS
     is_number = isinstance(end_of_turn, int | float) and not isinstance(end_of_turn, bool)

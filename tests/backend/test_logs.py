@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.logs import start_logging
-from agent_tui.tracebacks import note_unheard
+from agent_tui.tracebacks import log_unhandled
 from tests.backend.engine.chat_house import call, open_chats, results, speaks
 from tests.backend.in_process import backend
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
@@ -76,7 +76,7 @@ async def test_an_exception_that_nobody_waited_for_is_logged_without_what_it_say
         raise OSError(SECRET)
 
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(note_unheard)
+    loop.set_exception_handler(log_unhandled)
     try:
         task = loop.create_task(fails())
         await asyncio.wait({task})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_tui.backend.tools import rules
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.config.tool_rules import allows, exact_pattern, is_pattern, speaks_of, spelled_out
+from agent_tui.config.tool_rules import allows, covers_tool, exact_pattern, is_pattern, spelled_out
 
 
 def runs(pattern: str, command: str) -> bool:
@@ -40,9 +40,9 @@ def test_a_pattern_may_cover_many_tools_of_one_mcp_server() -> None:
     assert not allows("run_*", "run_command", {"command": "ls"})
     assert not allows("*__find", "tickets__find", {})
     assert not allows("tickets__*(x)", "tickets__find", {"path": "x"})
-    assert speaks_of("tickets__*", "tickets__find")
-    assert speaks_of("run_command(make *)", "run_command")
-    assert not speaks_of("tickets__*", "run_command")
+    assert covers_tool("tickets__*", "tickets__find")
+    assert covers_tool("run_command(make *)", "run_command")
+    assert not covers_tool("tickets__*", "run_command")
 
 
 @pytest.mark.parametrize(

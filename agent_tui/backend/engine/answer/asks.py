@@ -24,7 +24,7 @@ from agent_tui.backend.store.steps import calls
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.rules import allows, exact_rule
 from agent_tui.backend.tools.tool import ToolPlace
-from agent_tui.config.tool_rules import speaks_of
+from agent_tui.config.tool_rules import covers_tool
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import Step, ToolAsk
 from agent_tui.model.inert import visible_line
@@ -137,7 +137,7 @@ class Asks:
         """Return whether a person can be asked, or a rule covers the tool."""
         if self._is_somebody_there(room_id) and not is_alone:
             return True
-        is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
+        is_named = any(covers_tool(pattern, tool) for pattern in self._patterns())
         return is_named or any(rule.tool == tool for rule in self._rules_in(room_id))
 
     def ask(
