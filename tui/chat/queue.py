@@ -54,8 +54,7 @@ class ChatQueueScreen(Dialog[None]):
             self._waiting.look()
 
     def action_back(self) -> None:
-        if not self._waiting.leave():
-            self.dismiss()
+        self._waiting.leave()
 
     def action_move(self, step: int) -> None:
         queue = self._composer.queue

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from textual import on
 from textual.containers import VerticalScroll
 from textual.geometry import Region
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
@@ -53,13 +55,9 @@ class Form(VerticalScroll, can_focus=False):
         self.complain(problems)
         return None if problems else changed
 
-    async def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Run the screen's ``action_save``."""
-        event.stop()
-        await self.screen.run_action("save")
-
-    async def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Run the screen's ``action_save``."""
+    @on(Input.Submitted)
+    @on(Composer.Submitted)
+    async def save(self, event: Message) -> None:
         event.stop()
         await self.screen.run_action("save")
 

@@ -117,9 +117,9 @@ class WaitingList(Widget):
         self._error.update(wrong(problem, MAX_PROBLEM_CHARACTERS))
         self._error.display = bool(problem)
 
-    def leave(self) -> bool:
-        """Close the line; return whether it was open."""
-        was_edited = bool(self._edited)
-        if was_edited:
+    def leave(self) -> None:
+        """Close the line, else the dialog."""
+        if self._edited:
             self.end_editing()
-        return was_edited
+        else:
+            self.screen.dismiss()

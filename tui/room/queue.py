@@ -57,8 +57,7 @@ class QueueScreen(Dialog[None]):
             self._do(chosen, lambda client: client.drop_queued(self._room.id, chosen))
 
     def action_back(self) -> None:
-        if not self._waiting.leave():
-            self.dismiss()
+        self._waiting.leave()
 
     @work(group="change", exclusive=True)
     async def _do(self, item_id: str, change: Callable[[RoomsClient], Awaitable[Queue]]) -> None:
