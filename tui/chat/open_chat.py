@@ -37,13 +37,12 @@ class OpenChat(OpenConversation["ChatClient"]):
         chat: str | NewChat,
         host: Host,
         *,
-        noted: Callable[[ev.Event], None],
+        on_event: Callable[[ev.Event], None],
     ) -> None:
-        """``noted`` is called for every event that is more than words."""
         conversation_id = chat if isinstance(chat, str) else NEW
         state = ConversationState(ev.ConversationInfo(conversation_id))
         self.transcript = Transcript(clock=host.clock, id="chat", classes="-hidden")
-        super().__init__(state, link, host, noted)
+        super().__init__(state, link, host, on_event)
         self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
         self.composer = ChatComposer(conversation_id)
         self.feed = ChatFeed(self.transcript, self.state)
@@ -69,7 +68,7 @@ class OpenChat(OpenConversation["ChatClient"]):
             self._is_linked.set()
         self.tell_unpriced()
         self.look_if_deleted(event)
-        self._noted(event)
+        self._on_event(event)
 
     def tell_deleted(self) -> None:
         self.composer.tell(say("chat.deleted", press=key_of(self.host.screen, "live.new_chat")))

@@ -80,7 +80,7 @@ class ChatScreen(LiveScreen):
         """``chat`` is the id of a stored chat, or a new one; ``open_chat`` is ``Places.open_chat``."""
         super().__init__(clock)
         self.first_question = ""  # of a new chat: asked when it is loaded
-        self._chat = OpenChat(link, chat, self._host, noted=self._take_event)
+        self._chat = OpenChat(link, chat, self._host, on_event=self._take_event)
         self.state = self._chat.state
         self._begin = self._chat.begin
         self.composer = self._chat.composer
@@ -165,7 +165,7 @@ class ChatScreen(LiveScreen):
         return texts.ChatShown(
             is_writing=composer.has_line_focus,
             is_choosing=composer.line.is_choosing,
-            has_ask=self._approvals.spot is not None,
+            has_ask=self.is_asked,
             is_asking=self._approvals.has_bar_focus,
             looking=self._find_bar.looking,
             is_following=transcript.follow,
@@ -240,7 +240,7 @@ class ChatScreen(LiveScreen):
     def action_step_on(self, step: int) -> None:
         """Complete the text, or go to the next part: the line, a tool's question, the words."""
         parts: list[Widget] = [self.composer.line, self._transcript]
-        if self._approvals.spot is not None:
+        if self.is_asked:
             parts.insert(1, self._approvals.bar)
         current = self.focused if self.focused in parts else self._transcript
         if current is self.composer.line and step > 0 and self.composer.line.choices.is_open:

@@ -21,6 +21,7 @@ from tui.language import KEY, translated
 from tui.lists.screen import ListScreen
 from tui.live.find import FindBar
 from tui.live.key_hints import Hints
+from tui.live.screen import LiveScreen
 from tui.room.screen import RoomScreen
 from tui.screens.dialog import Dialog
 from tui.screens.help import Row, Section
@@ -147,9 +148,9 @@ def _numbered_as_one(found: list[Offer]) -> list[Offer]:
         return found
     keys = tuple(key for offer in numbered for key in offer.keys)
     reason = "" if any(not offer.reason for offer in numbered) else numbered[0].reason
-    one = replace(numbered[0], description=say("help.numbered"), keys=keys, reason=reason)
+    joined = replace(numbered[0], description=say("help.numbered"), keys=keys, reason=reason)
     place = found.index(numbered[0])
-    return [*found[:place], one, *(offer for offer in found[place:] if offer not in numbered)]
+    return [*found[:place], joined, *(offer for offer in found[place:] if offer not in numbered)]
 
 
 def group_of(entry: KeymapEntry) -> str:
@@ -224,19 +225,15 @@ def _why_not(binding_id: str, node: DOMNode) -> str:
         case "pane.copy_selection" | "pane.clear_selection":
             can, why = isinstance(node, Transcript) and node.reader.has_selection, "no_selection"
         case "pane.find_next" | "pane.find_previous":
-            can, why = any(one.reader.found.total for one in node.query(Transcript)), "not_searched"
+            can, why = any(pane.reader.found.total for pane in node.query(Transcript)), "not_searched"
         case "find.next" | "find.previous":
             can, why = isinstance(node, FindBar) and node.asks == "find", "bar_closed"
         case "form.pick" | "form.next" | "form.previous" | "form.mark":
             can, why = node.screen is not None and node.screen.focused is node, "another_field"
-        case "room.fold" | "room.fold_all" | "chat.fold" | "chat.fold_all" | "chat.fold_thoughts":
-            can, why = isinstance(node, RoomScreen | ChatScreen) and node.has_step, "no_step"
-        case "voice.fold" | "voice.fold_all":
-            can, why = isinstance(node, VoiceScreen) and node.has_step, "no_step"
-        case "room.answer" | "chat.answer":
-            can, why = isinstance(node, RoomScreen | ChatScreen) and node.state.asking, "nothing_asks"
-        case "voice.answer":
-            can, why = isinstance(node, VoiceScreen) and node.is_asked, "nothing_asks"
+        case _ if binding_id.partition(".")[2].startswith("fold"):
+            can, why = isinstance(node, RoomScreen | ChatScreen | VoiceScreen) and node.has_step, "no_step"
+        case "room.answer" | "chat.answer" | "voice.answer":
+            can, why = isinstance(node, LiveScreen) and node.is_asked, "nothing_asks"
         case "ask.once" | "ask.conversation" | "ask.always" | "ask.deny" | "ask.whole":
             can, why = node.has_class("-open"), "nothing_asks"
         case "home.open" | "home.rows" | "home.up" | "home.down":

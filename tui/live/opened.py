@@ -20,16 +20,16 @@ class OpenConversation(Generic[C]):
     """What ``OpenRoom`` and ``OpenChat`` have in common; they say what is fed with what happens."""
 
     def __init__(
-        self, state: ConversationState, link: Link[C], host: Host, noted: Callable[[ev.Event], None]
+        self, state: ConversationState, link: Link[C], host: Host, on_event: Callable[[ev.Event], None]
     ) -> None:
-        """``noted`` is called for every event that is more than words, once it is shown."""
+        """``on_event`` is called for every event that is more than words, once it is shown."""
         self.state = state
         self.host = host
         self.following = Following(host, self.take)
         self.link = link
         self.client = link.client
         self._unpriced = ""  # what the person was told of the budget
-        self._noted = noted
+        self._on_event = on_event
 
     @property
     def id(self) -> str:

@@ -127,11 +127,16 @@ class LiveScreen(Screen[None]):
     def on_click(self, event: Click) -> None:
         self._approvals.click(event)
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether a tool waits for an answer."""
+        return self._approvals.spot is not None
+
     def action_answer_tool(self) -> None:
-        if self._approvals.spot is None:
-            self._host.tell(say("help.why.nothing_asks"))
-        else:
+        if self.is_asked:
             self._approvals.look()
+        else:
+            self._host.tell(say("help.why.nothing_asks"))
 
     # --- finding ---------------------------------------------------------------------------------------
 

@@ -39,12 +39,11 @@ class OpenRoom(OpenConversation["RoomsClient"]):
     link: RoomLink
 
     def __init__(
-        self, link: RoomLink, room_id: str, host: Host, *, noted: Callable[[ev.Event], None]
+        self, link: RoomLink, room_id: str, host: Host, *, on_event: Callable[[ev.Event], None]
     ) -> None:
-        """``noted`` is called for every event that is more than words, once the panes show it."""
         state = ConversationState(ev.RoomInfo(room_id))
         self.panes = RoomPanes(state, host.clock)
-        super().__init__(state, link, host, noted)
+        super().__init__(state, link, host, on_event)
         self.go_to = ""  # id of the message to show once the room is loaded
         self.composer = RoomComposer(room_id)
         self.place = Static(say("room.loading"), id="loading", markup=False)
@@ -88,7 +87,7 @@ class OpenRoom(OpenConversation["RoomsClient"]):
             self._go_there(self.go_to)
         self.tell_unpriced()
         self.look_if_deleted(event)
-        self._noted(event)
+        self._on_event(event)
 
     async def read_again(self) -> None:
         """Take settings, agents, queue and usage as the server has them: other programs may change them."""

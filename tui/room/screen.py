@@ -64,7 +64,7 @@ class RoomScreen(LiveScreen):
 
     def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, *, start: bool) -> None:
         super().__init__(clock)
-        self._room = room = OpenRoom(link, room_id, self._host, noted=self._take_event)
+        self._room = room = OpenRoom(link, room_id, self._host, on_event=self._take_event)
         self.state = room.state
         self._begin = room.begin
         self._panes = room.panes
@@ -136,7 +136,7 @@ class RoomScreen(LiveScreen):
             self._panes.shown,
             looking=self._find_bar.looking,
             is_writing=self.composer.has_line_focus,
-            has_ask=self._approvals.spot is not None,
+            has_ask=self.is_asked,
             is_asking=self._approvals.has_bar_focus,
             is_choosing=self.composer.line.is_choosing,
             when=self.composer.when,
@@ -194,7 +194,7 @@ class RoomScreen(LiveScreen):
         elif self.composer.has_line_focus:
             if step > 0 and self.composer.line.choices.is_open:
                 self.composer.line.action_take_choice()
-            elif self._approvals.spot is not None:
+            elif self.is_asked:
                 self._approvals.look()
             else:
                 self._panes.step_in(step)

@@ -43,8 +43,6 @@ METER_SECONDS: Final = 1 / 12
 
 
 class VoiceScreen(LiveScreen):
-    """One voice room."""
-
     CSS_PATH: ClassVar[list[str | PurePath]] = ["../live/screen.tcss", "voice.tcss"]
     AUTO_FOCUS = "#voice"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -153,10 +151,6 @@ class VoiceScreen(LiveScreen):
     def has_step(self) -> bool:
         return bool(self._transcript.folds.step_at_reader())
 
-    @property
-    def is_asked(self) -> bool:
-        return self._approvals.spot is not None
-
     # --- what the lines say ----------------------------------------------------------------------------
 
     def _show_lines(self) -> bool:
@@ -181,7 +175,7 @@ class VoiceScreen(LiveScreen):
             problem=texts.problem(problem) if problem is not None and self.state.phase == "failed" else "",
             has_signal=session is None or session.sound.status.has_signal,
             may_use_local=not self.run.request.local_agent,
-            asking=asking(self._asks.state) if self._approvals.spot is not None else "",
+            asking=asking(self._asks.state) if self.is_asked else "",
             had_input=self.run.had_input,
         )
 
@@ -221,7 +215,7 @@ class VoiceScreen(LiveScreen):
         """Complete the text, go to the line, or back to the question, else to the words."""
         if self.composer.has_line_focus and step > 0 and self.composer.line.is_choosing:
             self.composer.line.action_take_choice()
-        elif self.composer.has_line_focus and self._approvals.spot is not None:
+        elif self.composer.has_line_focus and self.is_asked:
             self._approvals.look()
         elif self.composer.has_line_focus:
             self._asks.focus_words()
