@@ -14,14 +14,20 @@ from tests.tui.rooms_client import ListedClient
 from tests.tui.rooms_listed import listed, room
 from tui.link import RoomLink
 from tui.lists import feed as rooms_feed
+from tui.lists.acts import Deletions
 from tui.lists.feed import ListSeen
 from tui.lists.rooms import RoomsScreen
+
+
+def rooms_screen(fake: FakeLink) -> RoomsScreen:
+    link = cast("RoomLink", fake)
+    return RoomsScreen(link, (), Deletions(link))
 
 
 async def test_nothing_is_said_of_what_there_is_before_the_server_has_told_it(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2)) as seen:
         link = FakeLink()
-        screen = RoomsScreen(cast("RoomLink", link))
+        screen = rooms_screen(link)
         await seen.app.push_screen(screen)
         text = await seen.text()
         assert "Waiting for the list…" in text
@@ -44,7 +50,7 @@ async def test_our_own_backend_that_died_is_opened_again_at_once_and_that_is_sai
     async with listed(tmp_path, room(1), room(2)) as seen:
         link = FakeLink()
         link.calls = cast("Any", seen.client)
-        screen = RoomsScreen(cast("RoomLink", link))
+        screen = rooms_screen(link)
         await seen.app.push_screen(screen)
         await seen.text()
         seen.client.lost = [ConnectFailed("cannot connect")]

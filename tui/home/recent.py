@@ -47,30 +47,24 @@ RECENT: Final[ListKind[Any]] = ListKind(
 )
 
 
-class Recent:
+class Recent(Listing[Any]):
     """The newest rooms and chats, as they are shown, without those for which ``is_deleted``."""
 
     def __init__(self, is_deleted: Callable[[str], bool]) -> None:
-        self.listing: Listing[Any] = Listing(RECENT)
-        self._known: dict[str, Conversation] = {}
+        super().__init__(RECENT)
         self._is_deleted = is_deleted
+
+    @property
+    def known(self) -> list[Conversation]:
+        return [item for item in super().known if not self._is_deleted(item.id)]
 
     def take(self, seen: ListSeen[Any], kind: type[Conversation]) -> None:
         """Take the rooms, or the chats, from a server."""
         gone = set(seen.removed)
         if seen.is_all:
             ids = {item.id for item in seen.items}
-            gone |= {item.id for item in self._known.values() if isinstance(item, kind)} - ids
+            gone |= {item.id for item in self.items if isinstance(item, kind)} - ids
         for item_id in gone:
-            self._known.pop(item_id, None)
-            self.listing.remove(item_id)
-        self._known.update((item.id, item) for item in seen.items)
-        self.look()
-
-    def look(self) -> None:
-        """List what is known, without what was deleted."""
-        for item in self._known.values():
-            if self._is_deleted(item.id):
-                self.listing.remove(item.id)
-            else:
-                self.listing.put(item)
+            self.remove(item_id)
+        for item in seen.items:
+            self.put(item)

@@ -126,7 +126,7 @@ class HomeScreen(Screen[None]):
         self._has_moved = False  # a person chose a row
         # Held, not looked up: an answer may come while the screen is being taken down.
         self._recent = Recent(places.is_deleted)
-        self._list: RowList[Any] = RowList(self._recent.listing, {}, id="recent")
+        self._list: RowList[Any] = RowList(self._recent, {}, id="recent")
         self._heading = Static(say("home.continue"), classes="heading", markup=False)
         self._ask = HomeAsk()
         self._letter = FirstLetter(self, self._ask.write)
@@ -149,7 +149,7 @@ class HomeScreen(Screen[None]):
 
     def on_screen_resume(self) -> None:
         """Follow rooms and chats, and look which models there are."""
-        self._recent.look()
+        self._recent.arrange()  # some may be deleted by now
         self._show()
         for feed, kind in self._feeds:
             self._follow(feed, kind)
@@ -196,12 +196,12 @@ class HomeScreen(Screen[None]):
     def _show(self) -> None:
         if not self.is_attached:
             return
-        count = min(len(self._recent.listing), MOST_ROWS, max(2, self.size.height - AROUND_ROWS))
+        count = min(len(self._recent), MOST_ROWS, max(2, self.size.height - AROUND_ROWS))
         self._heading.set_class(not count, "-hidden")
         self._list.set_class(not count, "-hidden")
         self._list.styles.height = count
         if count and not self._has_moved:  # the first row may be one that waits for a person
-            first = self._recent.listing[0]
+            first = self._recent[0]
             if self._list.cursor != first:
                 self._list.go_to(first.id)
         self._list.look()
@@ -362,12 +362,12 @@ class HomeScreen(Screen[None]):
             if value is not None:
                 self._places.set_up(found[int(value)])
 
-        offered = [Candidate(str(number), one.text) for number, one in enumerate(found)]
+        offered = [Candidate(str(number), models.text) for number, models in enumerate(found)]
         self.app.push_screen(ChooseScreen(say("home.found.title"), offered, ""), chosen)
 
     @property
     def has_rows(self) -> bool:
-        return bool(len(self._recent.listing))
+        return len(self._recent) > 0
 
     @property
     def is_unreachable(self) -> bool:

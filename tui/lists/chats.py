@@ -62,12 +62,12 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
         Binding("e,ctrl+o", "settings", "Chat settings", id="chats.settings"),
     ]
     acts: ConversationActs
-    _link: ChatLink
 
-    def __init__(self, link: ChatLink, deletions: Deletions | None = None) -> None:
+    def __init__(self, link: ChatLink, deletions: Deletions) -> None:
         feed = ConversationsFeed(link)
         acts = ConversationActs(link, Listing(CHATS), feed, changed=self.show_all, tell=self.tell)
-        super().__init__(link, acts, deletions)
+        super().__init__(acts, deletions)
+        self._link = link
 
     def open_found(self, hit: Hit) -> None:
         self._list.go_to(hit.conversation_id)

@@ -48,7 +48,6 @@ class Listing(Generic[T]):
         return self._items.get(item_id)
 
     def index_of(self, item_id: str) -> int | None:
-        """Return the index of an item, if it is listed."""
         return next((index for index, item in enumerate(self.listed) if item.id == item_id), None)
 
     def put(self, item: T) -> None:

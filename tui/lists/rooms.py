@@ -89,8 +89,6 @@ def copied_fields(room: RoomInfo) -> dict[str, Any]:
 
 
 class RoomsScreen(ListScreen[RoomInfo]):
-    """The list of rooms."""
-
     KIND = "rooms"
     RENAMES = "name"
     HINTS = (
@@ -113,15 +111,13 @@ class RoomsScreen(ListScreen[RoomInfo]):
         Binding("c", "duplicate", "Duplicate the room", id="rooms.duplicate"),
     ]
     acts: RoomListActs
-    _link: RoomLink
 
-    def __init__(
-        self, link: RoomLink, rooms: Iterable[RoomInfo] = (), deletions: Deletions | None = None
-    ) -> None:
+    def __init__(self, link: RoomLink, rooms: Iterable[RoomInfo], deletions: Deletions) -> None:
         """``rooms`` are those known already."""
         listing = Listing(ROOMS, rooms)
         acts = RoomListActs(link, listing, RoomsFeed(link), changed=self.show_all, tell=self.tell)
-        super().__init__(link, acts, deletions)
+        super().__init__(acts, deletions)
+        self._link = link
 
     def open_found(self, hit: Hit) -> None:
         self._list.go_to(hit.conversation_id)

@@ -21,7 +21,6 @@ from textual.widgets import Input, Static
 from agent_tui.clients.records import Hit
 from agent_tui.model.events import LinkChanged
 from agent_tui.model.inert import inert_line
-from tui.link import Link
 from tui.lists.acts import Deletions, ListActs
 from tui.lists.listing import Listing
 from tui.lists.order import SORTS
@@ -101,13 +100,11 @@ class ListScreen(Screen[None], Generic[T]):
             self.message_id = message_id
             self.start = start
 
-    def __init__(self, link: Link[Any], acts: ListActs[Any, T], deletions: Deletions | None) -> None:
-        """``deletions`` are the program's, if it has some for this kind."""
+    def __init__(self, acts: ListActs[Any, T], deletions: Deletions) -> None:
         super().__init__()
         self.listing: Listing[T] = acts.listing
         self.acts = acts
-        self.deletions = Deletions(link) if deletions is None else deletions
-        self._link = link
+        self.deletions = deletions
         # Held, not looked up: an answer may come while the screen is being taken down.
         self._list = RowList(self.listing, acts.marks, id="list")
         self._heads = Static("", id="heads", markup=False)
