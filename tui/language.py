@@ -83,7 +83,6 @@ def speak(language: str) -> None:
 
 
 def current_language() -> str:
-    """Return the current language."""
     return LanguageTexts.language
 
 

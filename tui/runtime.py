@@ -158,9 +158,8 @@ class Starting:
                     time.sleep(BUSY_POLL_SECONDS)
                     continue
                 else:
-                    _end(
-                        self._data, runtime, "if_idle=1" + ("" if self._is_ours(runtime) else "&if_unused=1")
-                    )
+                    condition = "if_idle=1" if self._is_ours(runtime) else "if_idle=1&if_unused=1"
+                    _end(self._data, runtime, condition)
                     self._child = None
             self._spawn_if_needed()
             is_late = deadline - time.monotonic() < START_SECONDS - LOOK_SECONDS

@@ -164,7 +164,6 @@ def _why_not_on(state: ConversationState, newest: Turn) -> str:
 
 
 def commands_of(room: OpenRoom, runs: RoomRun, acts: PaneActs) -> Commands:
-    """Return what runs the commands of one room."""
     host = room.host
 
     def run(is_pause: bool, _: str) -> None:

@@ -57,7 +57,7 @@ class VoiceAsks:
         self._restarted = restarted
         self.state = ConversationState()  # the session's conversation
         self._session: VoiceSession | None = None  # which is followed, or has no conversation that asks
-        self._noted: set[str] = set()
+        self._notes_told: set[str] = set()
 
     async def follow(self, session: VoiceSession | None) -> None:
         """Follow the log of this session until cancelled; guests are not asked."""
@@ -124,8 +124,8 @@ class VoiceAsks:
                             ask=asks.ask,
                         )
                         self._take(ev.StepSet(turn_id, call))
-            case ev.TurnNoted(_, note) if note not in self._noted:
-                self._noted.add(note)  # once per session: the next answers are no different
+            case ev.TurnNoted(_, note) if note not in self._notes_told:
+                self._notes_told.add(note)  # once per session: the next answers are no different
                 if line := note_line(event):
                     self._host.warn(line)
             case _:

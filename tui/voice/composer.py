@@ -35,7 +35,6 @@ def commands_of(
     transcript: Transcript,
     host: Host,
 ) -> Commands:
-    """Return the commands of one voice room."""
 
     def copy() -> None:
         lines = (line for line in reversed(run.state.lines.all.values()) if line.kind == "agent")

@@ -115,7 +115,6 @@ class SplitText:
         return self._source.text + inert(self.pending.text)
 
     def of(self, block: Block) -> str:
-        """Return the text of a block."""
         return self._source.slice(block.start, block.end)
 
     def slice(self, start: int, end: int) -> str:

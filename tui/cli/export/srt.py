@@ -30,8 +30,8 @@ def subtitles(messages: Sequence[Message]) -> str:
     for place, (start, end, message) in enumerate(spoken):
         following = spoken[place + 1][0] if place + 1 < len(spoken) else end
         # People and agents may talk at the same time: only a guessed end is shortened.
-        is_noted = message.spoken is not None and message.spoken.ended_at is not None
-        until = end if is_noted else max(start, min(end, following))
+        is_end_known = message.spoken is not None and message.spoken.ended_at is not None
+        until = end if is_end_known else max(start, min(end, following))
         clock = f"{_clock(start - first)} --> {_clock(until - first)}"
         blocks.append(f"{place + 1}\n{clock}\n{said_by(message)}: {_words(message)}\n")
     return "\n".join(blocks)

@@ -383,7 +383,7 @@ class _Chat:
     is_answering: bool = False
     has_asked: bool = False
     waiting: list[str] = field(default_factory=list)  # questions
-    noted: set[str] = field(default_factory=set)  # lines that are said once
+    notes_told: set[str] = field(default_factory=set)  # lines that are said once
     typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
@@ -420,7 +420,7 @@ class _Chat:
 
     async def _ask(self, question: str) -> tuple[Ending, bool]:
         """Return how an answer ended, and whether the chat is left with it."""
-        telling = Telling(TextFormat(), noted=self.noted)
+        telling = Telling(TextFormat(), notes_told=self.notes_told)
         asks = self.typing.asks
         asks.waiting, asks.tell = [], telling.notice
         output.notice(speaker_line(self.model))

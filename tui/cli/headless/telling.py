@@ -44,7 +44,7 @@ class Telling:
     form: Format
     state: ConversationState = field(default_factory=ConversationState)
     said: set[tuple[str, str, str]] = field(default_factory=set)  # (turn id, step id, what) of calls
-    noted: set[str] = field(default_factory=set)  # lines that are said once
+    notes_told: set[str] = field(default_factory=set)  # lines that are said once
     tells_status: bool = False  # a server of ours says when a call begins to run
 
     def take(self, event: ev.Event, frame: Frame | None = None) -> None:
@@ -82,8 +82,8 @@ class Telling:
 
     def _tell_note(self, event: ev.TurnNoted) -> None:
         line = note_line(event)
-        if line and not (event.note in SAID_ONCE and line in self.noted):
-            self.noted.add(line)
+        if line and not (event.note in SAID_ONCE and line in self.notes_told):
+            self.notes_told.add(line)
             self.notice(line)
 
     def _tell_call(self, turn_id: str, step: StepState, event: ev.Event) -> None:
