@@ -40,6 +40,9 @@ _QUERY: Final = (
     "SELECT id, name, status FROM conversation WHERE kind = ? AND archived = 0 ORDER BY updated_at DESC"
 )
 
+# Zsh loads the script at the first TAB, which would else only define the function.
+_ZSH_FIRST: Final = '\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _agent_tui_completion "$@"\n'
+
 Offered = list[tuple[str, str]]  # words, and what each is
 
 
@@ -63,6 +66,9 @@ def set_up(option: str, shell: str) -> None:
         return
     try:
         _, path = install(shell, PROGRAM, COMPLETION_VARIABLE)
+        if shell == "zsh":
+            with path.open("a", encoding="utf-8") as written:
+                written.write(_ZSH_FIRST)
     except (OSError, ValueError, RuntimeError) as error:
         why = str(error)
         if isinstance(error, OSError) and error.strerror:

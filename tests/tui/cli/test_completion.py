@@ -145,8 +145,9 @@ ASKS = {
     "bash": 'source ~/.bash_completions/agent-tui.sh; COMP_WORDS=(agent-tui rooms show ""); COMP_CWORD=3; '
     '_agent_tui_completion agent-tui; printf "%s\\n" "${COMPREPLY[@]}"',
     "fish": "complete -C 'agent-tui rooms show '",
-    "zsh": "autoload -Uz compinit; compinit -u; _arguments() { print -r -- $1; }; "
-    "words=(agent-tui rooms show ''); CURRENT=4; source ~/.zfunc/_agent-tui; _agent_tui_completion",
+    # At the first TAB of a shell, which loads the script.
+    "zsh": "fpath+=~/.zfunc; autoload -Uz compinit; compinit -u; _arguments() { print -r -- $1; }; "
+    "words=(agent-tui rooms show ''); CURRENT=4; _agent-tui",
 }
 
 
