@@ -303,6 +303,7 @@ async def test_the_bar_says_once_which_file_a_tool_would_change() -> None:
     ask = ev.ToolAsk("look a.txt", "-x\n+y", "diff")
     async with opened(message("q1", "Look.")) as chat:
         assert "look needs approval · a.txt" in await asking(chat, ask)
+        assert "look needs approval · a.txt" in (await chat.press("d")).splitlines()[0]
 
 
 @pytest.mark.parametrize(

@@ -115,11 +115,8 @@ class AskBar(StatusLine, can_focus=True):
             # A form is filled in where all of it is shown.
             hint = ("ask.whole", "ask.whole", 1) if ask.form is None else ("ask.once", "ask.fill_in", 1)
             right = hints_of(self.screen, [hint])
-        called = ask.call if ask.form is None else asked_call(ask)
-        tool, _, about = called.partition(" ")
-        # A file tool's call begins with its name.
-        shown_call = about if name.rpartition(" ")[2] == tool else called
-        call = Part(visible_line(shown_call, MAX_CALL_CHARACTERS), 5)  # it is in the transcript, too
+        shown_call = visible_line(_call_beside(name, ask), MAX_CALL_CHARACTERS)
+        call = Part(shown_call, 5)  # it is in the transcript, too
         self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
 
 
@@ -244,7 +241,8 @@ class AskScreen(WholeScreen[Decision]):
 
     def __init__(self, name: str, ask: ToolAsk, clock: FrameClock, *, is_unread: bool = False) -> None:
         """``is_unread`` says from the start that it must be read to its end."""
-        title = f"{asking_line(name, ask)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
+        call = visible_line(_call_beside(name, ask), MAX_TITLE_CHARACTERS // 2)
+        title = f"{asking_line(name, ask)} · {call}"
         super().__init__(title, asking_body(ask, shows_all=True), clock)
         decisions = [f"{{asked.{act}}} {text}" for act, text in answers(ask).items()]
         back = f"{{asked.close}} {say('hint.back')}"
@@ -314,6 +312,13 @@ def asking_line(name: str, ask: ToolAsk) -> str:
     """Return who or what needs approval, with its sign."""
     line = "ask.line" if ask.form is None else "ask.line.form"
     return f"{signs.PAUSED} {say(line, name=inert_line(name, 60))}"
+
+
+def _call_beside(name: str, ask: ToolAsk) -> str:
+    """Return the call as it follows the name of what asks, with which a file tool's call begins itself."""
+    called = ask.call if ask.form is None else asked_call(ask)
+    tool, _, about = called.partition(" ")
+    return about if name.rpartition(" ")[2] == tool else called
 
 
 class ReasonScreen(Dialog[str | None]):
