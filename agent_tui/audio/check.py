@@ -29,13 +29,11 @@ RUNTIME_FOLDERS: Final = Path("/run/user")
 
 @dataclass(frozen=True, slots=True)
 class SoundCheck:
-    """One thing that sound needs. If it ``is_ok``, ``problem`` and ``fix`` are empty; ``found`` says what
-    there is.
-    """
+    """One thing that sound needs; ``problem`` and ``fix`` are empty if it ``is_ok``."""
 
     name: str
     is_ok: bool
-    found: str = ""
+    found: str = ""  # what there is
     problem: str = ""
     fix: str = ""
 

@@ -77,7 +77,7 @@ class Port:
         """Whether nothing better can come: the device that was asked for by name is running."""
         return self.stream is not None and bool(self.wanted) and not self.problem
 
-    def begins(self) -> None:
+    def starting(self) -> None:
         """Forget the end of the last device: another one is about to run."""
         self.ended = threading.Event()
         self.called_at = time.monotonic()
@@ -93,7 +93,7 @@ class Port:
         self.retry_at = time.monotonic() + RETRY_SECONDS[min(self.tries, len(RETRY_SECONDS) - 1)]
         self.tries += 1
 
-    def runs(self, device: Device, stream: Stream) -> None:
+    def started(self, device: Device, stream: Stream) -> None:
         """Note the running device."""
         is_wanted = not self.wanted or DeviceList((device,)).find(self.wanted, self.direction) is not None
         self.problem = (
@@ -260,7 +260,7 @@ class DeviceSound:
 
     async def _connect(self, port: Port) -> None:
         await self._close(port)
-        device = self._meant(port)
+        device = self._wanted_device(port)
         if device is None:
             port.failed(no_device(port.direction, self._listed.problem, SoundSurroundings.of_this_process()))
             return
@@ -282,17 +282,17 @@ class DeviceSound:
                 await self._run(port, device)
 
     async def _run(self, port: Port, device: Device) -> None:
-        port.begins()
+        port.starting()
         is_too_late = threading.Event()
 
-        def opened() -> Stream:
+        def open_stream() -> Stream:
             stream = self._open_stream(port, device)
             if is_too_late.is_set():
                 stream.close()
             return stream
 
         try:
-            stream = await _call_within(opened)
+            stream = await _call_within(open_stream)
         except asyncio.CancelledError:
             is_too_late.set()
             raise
@@ -300,7 +300,7 @@ class DeviceSound:
             is_too_late.set()
             port.failed(f'"{device.name}" cannot be {WORDS[port.direction]}: {error}')
             return
-        port.runs(device, stream)
+        port.started(device, stream)
         self._lockstep.expect(self._delay_seconds())
 
     def _open_stream(self, port: Port, device: Device) -> Stream:
@@ -310,10 +310,10 @@ class DeviceSound:
         if port.direction == "input":
             self._input_meter.reset()
             return self._library.open_input(
-                device, form, port.latency_seconds, FromDevice(form, self._took), port.ended.set
+                device, form, port.latency_seconds, FromDevice(form, self._hear), port.ended.set
             )
         return self._library.open_output(
-            device, form, port.latency_seconds, ToDevice(form, self._give), port.ended.set
+            device, form, port.latency_seconds, ToDevice(form, self._next_block), port.ended.set
         )
 
     async def _close(self, port: Port) -> None:
@@ -326,9 +326,9 @@ class DeviceSound:
         except DeviceFailed:
             log.warning("The %s does not close", NOUNS[port.direction])
 
-    def _meant(self, port: Port) -> Device | None:
-        wanted = self._listed.find(port.wanted, port.direction)
-        return wanted or self._listed.find("", port.direction)
+    def _wanted_device(self, port: Port) -> Device | None:
+        find = self._listed.find
+        return find(port.wanted, port.direction) or find("", port.direction)
 
     async def _look(self) -> None:
         """List the devices again, as cheaply as possible."""
@@ -344,7 +344,7 @@ class DeviceSound:
         looked_at = time.monotonic()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            self._pass_unheard()
+            self._drop_unheard()
             if self._recording is not None:
                 self._recording.flush()
             async with self._one_at_a_time:
@@ -363,10 +363,10 @@ class DeviceSound:
                     await self._look()
                     looked_at = time.monotonic()
                     for port in self._ports.values():
-                        await self._mend(port)
+                        await self._reconnect(port)
 
-    def _pass_unheard(self) -> None:
-        """Without a speaker, consume what is queued as if it were heard: the sender waits for its end."""
+    def _drop_unheard(self) -> None:
+        """Without a speaker, drop what would have been played by now: the sender waits for its end."""
         now = time.monotonic()
         due = int((now - self._unheard_at) / BLOCK_SECONDS)
         self._unheard_at += due * BLOCK_SECONDS
@@ -374,12 +374,10 @@ class DeviceSound:
             for _ in range(due):
                 self._ring.read()
 
-    async def _mend(self, port: Port) -> None:
-        """Change to another device if the default changed, or if none is running and it is time to try
-        again.
-        """
-        meant = self._meant(port)
-        is_other = port.stream is not None and meant is not None and not port.is_on(meant)
+    async def _reconnect(self, port: Port) -> None:
+        """Change to another device if the wanted one changed, or try again if none is running."""
+        wanted = self._wanted_device(port)
+        is_other = port.stream is not None and wanted is not None and not port.is_on(wanted)
         if is_other or (port.stream is None and time.monotonic() >= port.retry_at):
             await self._connect(port)
 
@@ -391,7 +389,7 @@ class DeviceSound:
 
     # --- in the threads of the devices ---
 
-    def _took(self, heard: bytes) -> None:
+    def _hear(self, heard: bytes) -> None:
         self._ports["input"].called_at = time.monotonic()
         self._input_meter.feed(heard)
         played = self._lockstep.pair()
@@ -400,7 +398,7 @@ class DeviceSound:
         if self._recording is not None and self._recording.has_microphone:
             self._recording.add(heard, played)
 
-    def _give(self) -> bytes:
+    def _next_block(self) -> bytes:
         played = self._ring.read()
         now = time.monotonic()
         self._ports["output"].called_at = now

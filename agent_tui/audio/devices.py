@@ -101,8 +101,8 @@ async def portaudio_listed() -> DeviceList:
     """Return what PortAudio finds now, in a new process. Never raises."""
     text, problem = await _output_of(sys.executable, "-P", "-m", __name__, seconds=LIST_SECONDS)
     try:
-        told = json.loads(text)
-        return DeviceList(tuple(Device(**device) for device in told["devices"]), told["problem"])
+        listed = json.loads(text)
+        return DeviceList(tuple(Device(**device) for device in listed["devices"]), listed["problem"])
     except (ValueError, TypeError, KeyError):
         return DeviceList(problem=f"the devices cannot be listed: {problem or 'the listing ended early'}")
 
@@ -154,8 +154,8 @@ async def pulse_answers() -> bool:
     return has_pactl() and await _pactl("info") is not None
 
 
-def _pulse_device(told: Mapping[str, Any], **more: Any) -> Device:
-    return Device(str(told.get("description") or told["name"]), PULSE, pulse=str(told["name"]), **more)
+def _pulse_device(fields: Mapping[str, Any], **more: Any) -> Device:
+    return Device(str(fields.get("description") or fields["name"]), PULSE, pulse=str(fields["name"]), **more)
 
 
 async def _pactl(*words: str) -> Any:
@@ -172,7 +172,7 @@ async def _output_of(*command: str, seconds: float) -> tuple[str, str]:
     except OSError as error:
         return "", error.strerror or str(error)
     try:
-        printed, _ = await asyncio.wait_for(child.communicate(), seconds)
+        output, _ = await asyncio.wait_for(child.communicate(), seconds)
     except TimeoutError:
         return "", f"no answer after {seconds:.0f} seconds"
     finally:
@@ -180,7 +180,7 @@ async def _output_of(*command: str, seconds: float) -> tuple[str, str]:
             with suppress(ProcessLookupError):
                 child.kill()
             await child.wait()
-    return printed.decode("utf-8", "replace"), ""
+    return output.decode("utf-8", "replace"), ""
 
 
 def _stable(name: str) -> str:
@@ -197,7 +197,7 @@ def portaudio_devices() -> DeviceList:
     try:
         apis = [api["name"] for api in sounddevice.query_hostapis()]
         defaults = sounddevice.default.device
-        known = sounddevice.query_devices()
+        raw = sounddevice.query_devices()
     except sounddevice.PortAudioError as error:
         return DeviceList(problem=f"PortAudio cannot list devices: {error}")
     devices = tuple(
@@ -210,7 +210,7 @@ def portaudio_devices() -> DeviceList:
             is_default_input=number == defaults[0],
             is_default_output=number == defaults[1],
         )
-        for number, device in enumerate(known)
+        for number, device in enumerate(raw)
     )
     return DeviceList(devices)
 

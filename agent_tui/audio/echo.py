@@ -1,8 +1,8 @@
-"""What makes a microphone's sound fit for listening: WebRTC's echo canceller, noise suppression, high pass.
+"""Cleans a microphone's sound: WebRTC's echo canceller, noise suppression and high pass.
 
 The canceller subtracts what the speaker plays from what the microphone hears. It learns the delay between
-both, so the two must come to it in lockstep: one played block with each heard block, in one place, at a
-distance that stays the same. ``Lockstep`` pairs the blocks as the devices' threads take and give them.
+both, so it needs them in lockstep: one played block with each heard block, at a constant distance.
+``Lockstep`` pairs the blocks as the devices' threads take and give them.
 
 Measured through two null sinks of PulseAudio on a shared machine, with a loop-back of 40 ms and -13 dB as
 the echo, one synthetic voice that is played and one that cuts in. The echo alone: untreated 56 dB;
@@ -112,9 +112,7 @@ class Lockstep:
         self._pairs = 0
 
     def expect(self, delay_seconds: float) -> None:
-        """Set how long after it was passed on a block comes back as echo: that many blocks, less a few, may
-        wait.
-        """
+        """Set the time from a played block to its echo: as many blocks, less a few, may wait."""
         self._kept = max(KEPT_BLOCKS, int(delay_seconds / BLOCK_SECONDS) - SPARE_BLOCKS)
 
     @property

@@ -35,8 +35,8 @@ class Stream(Protocol):
 
 
 class Library(Protocol):
-    """Calls may take seconds and come one at a time, from any thread. ``taken``, ``given`` and ``ended`` are
-    called by threads of the library.
+    """Calls may take seconds and come one at a time, from any thread. ``on_sound``, ``next_sound`` and
+    ``on_end`` are called by threads of the library.
     """
 
     def begin(self) -> DeviceList:
@@ -60,10 +60,10 @@ class Library(Protocol):
         device: Device,
         form: SampleFormat,
         latency_seconds: float,
-        taken: Callable[[bytes], None],
-        ended: Callable[[], None],
+        on_sound: Callable[[bytes], None],
+        on_end: Callable[[], None],
     ) -> Stream:
-        """Start a microphone: ``taken`` gets what it hears. Raises ``DeviceFailed``."""
+        """Start a microphone: ``on_sound`` gets what it hears. Raises ``DeviceFailed``."""
         ...
 
     def open_output(
@@ -71,10 +71,8 @@ class Library(Protocol):
         device: Device,
         form: SampleFormat,
         latency_seconds: float,
-        given: Callable[[int], bytes],
-        ended: Callable[[], None],
+        next_sound: Callable[[int], bytes],
+        on_end: Callable[[], None],
     ) -> Stream:
-        """Start a speaker: ``given`` returns the requested number of bytes to play. Raises
-        ``DeviceFailed``.
-        """
+        """Start a speaker: ``next_sound`` returns so many bytes to play. Raises ``DeviceFailed``."""
         ...

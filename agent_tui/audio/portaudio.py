@@ -1,6 +1,6 @@
 """PortAudio, through ``sounddevice``: the ``Library`` of real devices.
 
-Two separate streams, never a duplex one: that one called back 39 times in two seconds instead of 200.
+Two separate streams, never a duplex one, which called back 39 times in two seconds instead of 200.
 Callbacks neither log nor wait.
 """
 
@@ -42,8 +42,8 @@ class PortAudio:
         return listed
 
     def begin_anew(self) -> DeviceList:
-        """End PortAudio and start it again: it looks for devices only then. It cannot end while a stream does
-        not close; then nothing new is found.
+        """End PortAudio and start it again: it looks for devices only then. Finds nothing new while a stream
+        does not close, since PortAudio cannot end then.
         """
         if portaudio_devices().problem or _closing:
             return portaudio_devices()
@@ -78,22 +78,22 @@ class PortAudio:
         device: Device,
         form: SampleFormat,
         latency_seconds: float,
-        taken: Callable[[bytes], None],
-        ended: Callable[[], None],
+        on_sound: Callable[[bytes], None],
+        on_end: Callable[[], None],
     ) -> Stream:
         """Start a microphone."""
-        return _InputStream(_Opening(device, "input", form, latency_seconds, ended), taken)
+        return _InputStream(_Opening(device, "input", form, latency_seconds, on_end), on_sound)
 
     def open_output(
         self,
         device: Device,
         form: SampleFormat,
         latency_seconds: float,
-        given: Callable[[int], bytes],
-        ended: Callable[[], None],
+        next_sound: Callable[[int], bytes],
+        on_end: Callable[[], None],
     ) -> Stream:
         """Start a speaker."""
-        return _OutputStream(_Opening(device, "output", form, latency_seconds, ended), given)
+        return _OutputStream(_Opening(device, "output", form, latency_seconds, on_end), next_sound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,29 +104,29 @@ class _Opening:
     direction: Direction
     form: SampleFormat
     latency_seconds: float
-    ended: Callable[[], None]
+    on_end: Callable[[], None]
 
 
 class _InputStream:
-    def __init__(self, opening: _Opening, taken: Callable[[bytes], None]) -> None:
-        self._taken = taken
+    def __init__(self, opening: _Opening, on_sound: Callable[[bytes], None]) -> None:
+        self._on_sound = on_sound
         self.glitches = 0
-        self._stream = _start_stream(opening, self._came)
+        self._stream = _start_stream(opening, self._hear)
         self.latency_seconds = float(self._stream.latency)
 
     def close(self) -> None:
         """Stop at once."""
         _close(self._stream)
 
-    def _came(self, heard: Any, _frames: int, _time: Any, status: Any) -> None:
+    def _hear(self, heard: Any, _frames: int, _time: Any, status: Any) -> None:
         if status:
             self.glitches += 1
-        self._taken(bytes(heard))
+        self._on_sound(bytes(heard))
 
 
 class _OutputStream:
-    def __init__(self, opening: _Opening, given: Callable[[int], bytes]) -> None:
-        self._given = given
+    def __init__(self, opening: _Opening, next_sound: Callable[[int], bytes]) -> None:
+        self._next_sound = next_sound
         self.glitches = 0
         self._stream = _start_stream(opening, self._fill)
         self.latency_seconds = float(self._stream.latency)
@@ -138,10 +138,10 @@ class _OutputStream:
     def _fill(self, played: Any, _frames: int, _time: Any, status: Any) -> None:
         if status:
             self.glitches += 1
-        played[:] = self._given(len(played))
+        played[:] = self._next_sound(len(played))
 
 
-def _start_stream(opening: _Opening, called: Callable[..., None]) -> Any:
+def _start_stream(opening: _Opening, callback: Callable[..., None]) -> Any:
     library = _sounddevice()
     device, direction, form = opening.device, opening.direction, opening.form
     kind = library.RawInputStream if direction == "input" else library.RawOutputStream
@@ -154,8 +154,8 @@ def _start_stream(opening: _Opening, called: Callable[..., None]) -> Any:
                 channels=form.channels,
                 dtype="int16",
                 latency=opening.latency_seconds,
-                callback=called,
-                finished_callback=opening.ended,
+                callback=callback,
+                finished_callback=opening.on_end,
             )
             try:
                 stream.start()
@@ -209,15 +209,14 @@ def _number(device: Device, direction: Direction) -> int:
     """Return PortAudio's current number of a device. Raises ``DeviceFailed`` if it has none."""
     library = _sounddevice()
     apis = [api["name"] for api in library.query_hostapis()]
-    known = [(known["name"], apis[known["hostapi"]], known) for known in library.query_devices()]
-    wanted = (
+    names = (
         [(name, "ALSA") for name in PULSE_BRIDGES]
         if device.host_api == PULSE
         else [(device.name, device.host_api)]
     )
-    for name, api in wanted:
-        for number, (its_name, its_api, told) in enumerate(known):
-            if (its_name, its_api) == (name, api) and told[f"max_{direction}_channels"]:
+    for name in names:
+        for number, found in enumerate(library.query_devices()):
+            if (found["name"], apis[found["hostapi"]]) == name and found[f"max_{direction}_channels"]:
                 return number
     raise DeviceFailed("it is not there")
 

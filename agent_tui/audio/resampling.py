@@ -64,10 +64,10 @@ class Resampler:
 class FromDevice:
     """Takes a microphone's sound in its own format and passes it on in our blocks."""
 
-    def __init__(self, form: SampleFormat, took: Callable[[bytes], None]) -> None:
+    def __init__(self, form: SampleFormat, on_block: Callable[[bytes], None]) -> None:
         self._channels = form.channels
         self._resampler = Resampler(form.rate, SAMPLE_RATE)
-        self._took = took
+        self._on_block = on_block
         self._rest = b""
 
     def __call__(self, sound: bytes) -> None:
@@ -75,7 +75,7 @@ class FromDevice:
         sound = self._rest + self._resampler.push(to_mono(sound, self._channels))
         end = len(sound) // BLOCK_BYTES * BLOCK_BYTES
         for start in range(0, end, BLOCK_BYTES):
-            self._took(sound[start : start + BLOCK_BYTES])
+            self._on_block(sound[start : start + BLOCK_BYTES])
         self._rest = sound[end:]
 
 

@@ -20,10 +20,8 @@ CAPTURE_SECONDS: Final = 0.1
 TARGET_SECONDS: Final = 0.06  # Python delayed the device's thread by up to 70 ms on a busy machine
 UNDERRUN_TARGET_SECONDS: Final = 0.12
 WINDOW_BLOCKS: Final = 50  # the ring is trimmed by its minimum in this many blocks
-TRIM_EVERY: Final = (
-    5  # at most every so many blocks: speech that is a fifth faster for a moment is still speech
-)
-GAP_SECONDS: Final = 0.25  # sound that continues after so short a pause should not have paused
+TRIM_EVERY: Final = 5  # blocks: speech that is a fifth faster for a moment is still understood
+GAP_SECONDS: Final = 0.25  # a shorter pause in sound was an underrun
 
 T = TypeVar("T")
 
@@ -41,13 +39,13 @@ class CaptureQueue(Generic[T]):
     def __init__(self, seconds: float = CAPTURE_SECONDS) -> None:
         self._blocks: deque[T] = deque(maxlen=max(1, round(seconds / BLOCK_SECONDS)))
         self._loop = asyncio.get_running_loop()
-        self._came = asyncio.Event()
+        self._has_block = asyncio.Event()
 
     def put(self, block: T) -> None:
         """Add a block; called from any thread, never waits."""
         self._blocks.append(block)
         with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._came.set)
+            self._loop.call_soon_threadsafe(self._has_block.set)
 
     def clear(self) -> None:
         """Drop what is waiting."""
@@ -58,9 +56,9 @@ class CaptureQueue(Generic[T]):
         while True:
             with suppress(IndexError):
                 return self._blocks.popleft()
-            self._came.clear()
+            self._has_block.clear()
             if not self._blocks:
-                await self._came.wait()
+                await self._has_block.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +168,7 @@ class PlayRing:
         return self._is_flowing
 
     def _trims(self) -> bool:
-        """Whether this block is made of two: the ring was fuller than necessary for a while."""
+        """Whether to make this block of two, because the ring was too full for a while."""
         if self._limits.cap_seconds is None:
             return False
         self._lowest = min(self._lowest, len(self._sound)) if self._reads else len(self._sound)

@@ -17,39 +17,39 @@ class FakeStream:
         device: Device,
         form: SampleFormat,
         latency_seconds: float,
-        ended: Callable[[], None],
-        taken: Callable[[bytes], None] | None = None,
-        given: Callable[[int], bytes] | None = None,
+        on_end: Callable[[], None],
+        on_sound: Callable[[bytes], None] | None = None,
+        next_sound: Callable[[int], bytes] | None = None,
     ) -> None:
         self.device = device
         self.form = form
         self.latency_seconds = latency_seconds
         self.glitches = 0
         self.is_closed = False
-        self._ended = ended
-        self._taken = taken
-        self._given = given
+        self._on_end = on_end
+        self._on_sound = on_sound
+        self._next_sound = next_sound
 
     def hear(self, sound: bytes) -> None:
         """Have the microphone give ``sound``."""
         assert not self.is_closed
-        assert self._taken is not None
-        self._taken(sound)
+        assert self._on_sound is not None
+        self._on_sound(sound)
 
     def ask(self, size: int) -> bytes:
         """Return what the speaker is given."""
         assert not self.is_closed
-        assert self._given is not None
-        return self._given(size)
+        assert self._next_sound is not None
+        return self._next_sound(size)
 
     def pull_out(self) -> None:
         """End by itself, as a device that is unplugged."""
-        self._ended()
+        self._on_end()
 
     def close(self) -> None:
         """Stop."""
         self.is_closed = True
-        self._ended()
+        self._on_end()
 
 
 class FakeLibrary:
@@ -101,22 +101,22 @@ class FakeLibrary:
         device: Device,
         form: SampleFormat,
         latency_seconds: float,
-        taken: Callable[[bytes], None],
-        ended: Callable[[], None],
+        on_sound: Callable[[bytes], None],
+        on_end: Callable[[], None],
     ) -> FakeStream:
         """Start a microphone."""
-        return self._opened(device, FakeStream(device, form, latency_seconds, ended, taken=taken))
+        return self._opened(device, FakeStream(device, form, latency_seconds, on_end, on_sound=on_sound))
 
     def open_output(
         self,
         device: Device,
         form: SampleFormat,
         latency_seconds: float,
-        given: Callable[[int], bytes],
-        ended: Callable[[], None],
+        next_sound: Callable[[int], bytes],
+        on_end: Callable[[], None],
     ) -> FakeStream:
         """Start a speaker."""
-        return self._opened(device, FakeStream(device, form, latency_seconds, ended, given=given))
+        return self._opened(device, FakeStream(device, form, latency_seconds, on_end, next_sound=next_sound))
 
     def _opened(self, device: Device, stream: FakeStream) -> FakeStream:
         if device.name in self.busy:

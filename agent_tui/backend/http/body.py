@@ -173,34 +173,29 @@ class Fields:
 
     def texts(self, name: str) -> tuple[str, ...] | None:
         """Return a list of strings."""
-        value = self._values.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, list):
-            raise self._wrong(name, "must be a list")
-        for place, entry in enumerate(value):
-            if not isinstance(entry, str):
-                raise self._wrong(f"{name}[{place}]", "must be a string")
-        return tuple(value)
+        texts = self._list(name, str, "must be a string")
+        return None if texts is None else tuple(texts)
 
     def object(self, name: str) -> Fields | None:
         """Return an object."""
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, dict):
-            raise self._wrong(name, "must be an object")
+        value = self.mapping(name)
         return None if value is None else Fields(value, f"{self._where}{name}.")
 
     def objects(self, name: str) -> list[Fields] | None:
         """Return a list of objects."""
-        value = self._values.get(name)
-        if value is None:
+        values = self._list(name, dict, "must be an object")
+        if values is None:
             return None
-        if not isinstance(value, list):
+        return [Fields(value, f"{self._where}{name}[{place}].") for place, value in enumerate(values)]
+
+    def _list(self, name: str, type_: type, complaint: str) -> list[Any] | None:
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, list):
             raise self._wrong(name, "must be a list")
-        for place, entry in enumerate(value):
-            if not isinstance(entry, dict):
-                raise self._wrong(f"{name}[{place}]", "must be an object")
-        return [Fields(entry, f"{self._where}{name}[{place}].") for place, entry in enumerate(value)]
+        for place, entry in enumerate(value or ()):
+            if not isinstance(entry, type_):
+                raise self._wrong(f"{name}[{place}]", complaint)
+        return value
 
     def mapping(self, name: str) -> dict[str, Any] | None:
         """Return an object unchanged."""
