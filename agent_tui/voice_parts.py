@@ -116,8 +116,8 @@ def located_server(data: Path | None = None) -> tuple[Path, str] | None:
         return Path(named), SERVER_VARIABLE
     if on_path := shutil.which("livekit-server"):
         return Path(on_path), "PATH"
-    kept = voice_folder(data) / "bin" / "livekit-server"
-    return (kept, "voice setup") if file_exists(kept) else None
+    downloaded = voice_folder(data) / "bin" / "livekit-server"
+    return (downloaded, "voice setup") if file_exists(downloaded) else None
 
 
 def find_agent_python(data: Path | None = None) -> Path | None:
@@ -125,9 +125,9 @@ def find_agent_python(data: Path | None = None) -> Path | None:
     this one if the extra is installed.
     """
     folder = voice_folder(data) / "env"
-    kept = folder / "bin" / "python"
-    if file_exists(kept) and stamp_of(folder) == __version__:
-        return kept
+    downloaded = folder / "bin" / "python"
+    if file_exists(downloaded) and stamp_of(folder) == __version__:
+        return downloaded
     return Path(sys.executable) if importlib.util.find_spec("livekit.agents") else None
 
 

@@ -44,8 +44,8 @@ def wishes_in(question: str) -> tuple[ToolWish, ...]:
     """Return the requests for tools in the question, in its order; sums and times may come together."""
     text = question[:MAX_QUESTION_CHARACTERS]
     for tool in ("write_file", "run_command", "fetch_url", "read_file", "search_files", "list_files"):
-        if found := find(tool, text):
-            return (_wish(tool, found, text),)
+        if match := find(tool, text):
+            return (_wish(tool, match, text),)
     placed = [(at, ToolWish("calculator", {"expression": sum_}, sum_)) for at, sum_ in sums_in(text)]
     placed += _times(text)
     return tuple(wish for _, wish in sorted(placed, key=lambda pair: pair[0])[:MAX_WISHES])
@@ -61,26 +61,26 @@ def is_hello(question: str) -> bool:
     return find("hello", question[:MAX_QUESTION_CHARACTERS]) is not None
 
 
-def _wish(tool: str, found: re.Match[str], text: str) -> ToolWish:
+def _wish(tool: str, match: re.Match[str], text: str) -> ToolWish:
     """Return a wish that the whole question is about."""
     match tool:
         case "write_file":
-            content = found["content"].strip().strip("`\"“”«»'‘’")
-            return ToolWish(tool, {"path": _path(found), "content": f"{content}\n"}, _path(found))
+            content = match["content"].strip().strip("`\"“”«»'‘’")
+            return ToolWish(tool, {"path": _path(match), "content": f"{content}\n"}, _path(match))
         case "run_command":
-            command = found["command"].strip().strip("`")
+            command = match["command"].strip().strip("`")
             return ToolWish(tool, {"command": command}, command)
         case "fetch_url":
-            url = found["url"].rstrip(".,;!?)»”\"'")
+            url = match["url"].rstrip(".,;!?)»”\"'")
             return ToolWish(tool, {"url": url}, url)
         case "search_files":
-            words = _path(found).strip().rstrip("?.!。")
+            words = _path(match).strip().rstrip("?.!。")
             return ToolWish(tool, {"pattern": _SPECIAL.sub(r"\\\g<0>", words)}, words)
         case "list_files":
             folder = find("folder", text)
             return ToolWish(tool, {"path": _path(folder)} if folder else {}, _path(folder) if folder else "")
         case _:
-            return ToolWish(tool, {"path": _path(found)}, _path(found))
+            return ToolWish(tool, {"path": _path(match)}, _path(match))
 
 
 def _path(found: re.Match[str]) -> str:

@@ -109,8 +109,8 @@ def _end_all(child: int, grace: float) -> int:
         # The group first, at one moment: a shell whose child ends first does not clean up.
         send(signal.SIGTERM, [-child, *below({os.getpid()}, processes())])
     while True:
-        found = _reap(child)
-        code = found if code is None else code
+        exit_code = _reap(child)
+        code = exit_code if code is None else code
         if not _has_children():
             return 137 if code is None else code
         now = time.monotonic()
@@ -131,9 +131,9 @@ def _has_children() -> bool:
 
 def stop_and_kill(roots: set[int], more: set[int]) -> None:
     """Kill all processes below ``roots``, and those (or, below 0, groups) in ``more``."""
-    found = below(roots, processes())
-    send(signal.SIGSTOP, found | more)  # a stopped process starts nothing new
-    send(signal.SIGKILL, found | below(roots, processes()) | more)
+    descendants = below(roots, processes())
+    send(signal.SIGSTOP, descendants | more)  # a stopped process starts nothing new
+    send(signal.SIGKILL, descendants | below(roots, processes()) | more)
 
 
 def send(number: int, targets: Iterable[int]) -> None:
@@ -148,13 +148,13 @@ def below(roots: set[int], parents: dict[int, int]) -> set[int]:
     children: dict[int, list[int]] = {}
     for pid, parent in parents.items():
         children.setdefault(parent, []).append(pid)
-    found = set[int]()
+    descendants = set[int]()
     waiting = list(roots)
     while waiting:
-        new = set(children.get(waiting.pop(), ())) - found - roots
-        found |= new
+        new = set(children.get(waiting.pop(), ())) - descendants - roots
+        descendants |= new
         waiting += new
-    return found
+    return descendants
 
 
 def processes() -> dict[int, int]:

@@ -46,17 +46,17 @@ class Orphans:
         if not self._adopts:
             return (NOT_KNOWN,)
         deadline = time.monotonic() + SWEEP_SECONDS
-        found: dict[int, tuple[str, str]] = {}
+        orphans: dict[int, tuple[str, str]] = {}
         while time.monotonic() < deadline:
             if not self.starting:
-                found = self._orphans_and_children()
-                if not found:
+                orphans = self._orphans_and_children()
+                if not orphans:
                     return ()
-                self._kill(set(found))
-                _bury(found)
+                self._kill(set(orphans))
+                _bury(orphans)
             await asyncio.sleep(LOOK_SECONDS)
-        self._given_up |= {(pid, begun) for pid, (_, begun) in found.items()}
-        names = [f"{inert_line(name, 40)} ({pid})" for pid, (name, _) in sorted(found.items())]
+        self._given_up |= {(pid, start) for pid, (_, start) in orphans.items()}
+        names = [f"{inert_line(name, 40)} ({pid})" for pid, (name, _) in sorted(orphans.items())]
         more = len(names) - MAX_NAMED
         return (*names[:MAX_NAMED], *([f"{more} more"] if more > 0 else []))
 
@@ -64,18 +64,18 @@ class Orphans:
         """Return the orphans and everything below them: process id → name, start time (in the system's
         unit).
         """
-        mine, session = os.getpid(), os.getsid(0)
+        own_id, session = os.getpid(), os.getsid(0)
         parents = keeper.processes()
         roots = set[int]()
-        for pid in (pid for pid, parent in parents.items() if parent == mine and pid not in self.keepers):
+        for pid in (pid for pid, parent in parents.items() if parent == own_id and pid not in self.keepers):
             with suppress(OSError):
                 if os.getsid(pid) != session and (pid, _name_and_start(pid)[1]) not in self._given_up:
                     roots.add(pid)
-        found = {}
+        processes = {}
         for pid in roots | keeper.below(roots, parents):
             with suppress(OSError):
-                found[pid] = _name_and_start(pid)
-        return found
+                processes[pid] = _name_and_start(pid)
+        return processes
 
 
 def _bury(pids: Iterable[int]) -> None:
