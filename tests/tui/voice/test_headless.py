@@ -122,6 +122,16 @@ async def test_a_file_is_said_once_the_agent_listens_and_the_answer_is_waited_fo
     assert session.sound.asked[-1] == "close"
 
 
+async def test_an_agent_that_listens_to_someone_else_is_asked_to_listen_before_the_file_is_said() -> None:
+    session = Headless("text")
+    me, bob = vo.Person("me", "Ada", is_me=True), vo.Person("bob", "Bob", is_heard=True)
+    await session.send(*JOINED[1:3], vo.PeopleChanged((bob, me)), *JOINED[4:])
+    assert session.speech.is_begun
+    assert session.client.asked == ["ask_to_listen"]
+    await session.send(*turn(1, "Hello", "Good day."))
+    assert (await session.ending()).code == 0
+
+
 async def test_a_greeting_is_not_taken_for_the_answer() -> None:
     session = Headless("text")
     await session.send(*JOINED[1:], *turn(0, "", "Hello.")[7:])

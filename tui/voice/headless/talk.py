@@ -188,7 +188,9 @@ class HeadlessTalk:
             return Ending("completed")
         if speech is None:
             return Ending("error", "there is nothing to say")
-        before = len(self._state.lines)
+        before, heard = len(self._state.lines), self._state.heard
+        if heard is not None and not heard.is_me:  # a typed line asks for that itself
+            await self._session.client.ask_to_listen()
         speech.begin()
         await self._until(lambda: speech.is_over)
         if not await self._until(
