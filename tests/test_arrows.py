@@ -69,7 +69,8 @@ def test_a_class_inherits_at_most_once_and_has_at_most_forty_methods_in_all(clas
     methods = {name for one in ours for name, value in vars(one).items() if callable(value)}
     methods |= {name for one in ours for name, value in vars(one).items() if isinstance(value, property)}
     assert len(ours) <= 2
-    assert len(methods - set(dir(object))) <= 40, sorted(methods)
+    of_all = {*dir(object), "__replace__"}  # the latter are dataclasses', from Python 3.13 on
+    assert len(methods - of_all) <= 40, sorted(methods)
 
 
 @pytest.mark.parametrize("class_", ERRORS)

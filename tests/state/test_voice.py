@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from time import perf_counter
+import sys
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -455,18 +457,29 @@ def test_in_order_every_word_belongs_to_its_item_however_often_it_is_told(
 
 
 def test_an_event_costs_the_same_however_long_the_session_is() -> None:
-    def seconds(before: int) -> float:
+    def steps(before: int) -> int:
+        """Return how many instructions a few events take after so many turns."""
         state = state_after(JOINED)
         for number in range(before):
             for event in turn(number, f"question number {number}", f"answer number {number}"):
                 state.apply(event)
-        best = 1.0
-        for start in range(5):
-            talk = [e for n in range(40) for e in turn(10**6 + start * 100 + n, f"x{n} y{n}", f"z{n} w{n}")]
-            began = perf_counter()
+        talk = [e for n in range(5) for e in turn(10**6 + n, f"x{n} y{n}", f"z{n} w{n}")]
+        count = 0
+
+        def trace(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+            nonlocal count
+            count += event == "opcode"
+            frame.f_trace_opcodes = True
+            return trace
+
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
             for event in talk:
                 state.apply(event)
-            best = min(best, perf_counter() - began)
-        return best
+        finally:
+            sys.settrace(previous)
+        return count
 
-    assert seconds(3_000) < 3 * seconds(10)
+    few, many = steps(10), steps(1_000)
+    assert 1_000 < many <= 1.1 * few
