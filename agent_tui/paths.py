@@ -10,7 +10,7 @@ from agent_tui.model.inert import inert_line
 
 
 def current_folder() -> str | None:
-    """Return the folder in which the program was started; ``None`` if it was deleted, or its name is no text."""
+    """Return the folder in which the program was started; ``None`` if it is gone, or its name is no text."""
     try:
         folder = str(Path.cwd())
         folder.encode()

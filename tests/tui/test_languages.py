@@ -127,7 +127,7 @@ def test_a_translation_differs_from_english_unless_it_is_a_name_or_a_number(fold
         if message.context not in SAME and english(message).one in strings(message)
     }
     assert same <= {
-        *(", ", ". ", ": ", "k", "M", "{name} ({model})"),
+        *(", ", ". ", ": ", " ({text})", "k", "M", "{name} ({model})"),
         "sqlite:///path/file.db",
         "[voice.agent] hearing: {hearing}",
         "[voice.agent] voice: {voice}",

@@ -117,9 +117,11 @@ def step_body(
 
 
 def _result_piece(result: str, limit: str | None, about: str, *, success: bool) -> str:
-    """Return the body of a call's result; "" if the head row says all of it, as that it was denied."""
+    """Return the body of a call's result; "" if the head row says all of it, as that it was denied. What is
+    copied (without a ``limit``) has it all the same.
+    """
     body = result_body(result, limit, about, keeps_end=not success)
-    why = "" if success else failure(result)
+    why = "" if success or limit is None else failure(result)
     return "" if why and len(why) <= SHORT_FAILURE_CHARACTERS and body == fenced(why) else body
 
 
