@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -26,7 +27,11 @@ def named_path(text: str | Path, named: str, *, resolves: bool = False) -> Path:
     """
     try:
         path = Path(text).expanduser().absolute()
-        return path.resolve() if resolves else path
+        if resolves:
+            path = path.resolve()
+            if path.is_symlink():  # from Python 3.13 on, links in a circle are no error there
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        return path
     except (OSError, RuntimeError, ValueError) as error:  # no such user, links in a circle, a NUL
         raise ConfigError(named, f"there is no path {inert_line(str(text))}") from error
 

@@ -150,7 +150,7 @@ def test_wrong_usage_of_serve_is_said_as_that_of_every_command(arguments: list[s
         (["serve", "--workspace", "loop/x"], "loop/x"),
         (["serve", "--workspace", TOO_LONG], TOO_LONG),
         (["serve", "--database", f"sqlite:///{NOBODY}/x.db"], f"--database: there is no path {NOBODY}"),
-        (["serve", "--database", "sqlite:///loop/x.db"], "/loop"),
+        (["serve", "--database", "sqlite:///loop/x.db"], "loop"),
         (["serve", "--database", f"sqlite:///{TOO_LONG}/x.db"], TOO_LONG),
         (["serve", "--token-file", NOBODY], f"--token-file: there is no path {NOBODY}"),
         (["serve", "--config", NOBODY], f"--config: there is no path {NOBODY}"),

@@ -290,7 +290,8 @@ def test_json_that_is_no_object_is_kept_too(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", ["", "nonsense", b"\xff\xfe", "[" * 100_000, '{"type": NaN}', '{"a":' * 5000 + "1" + "}" * 5000]
+    "raw",
+    ["", "nonsense", b"\xff\xfe", "[" * 100_000, '{"type": NaN}', '{"a":' * 100_000 + "1" + "}" * 100_000],
 )
 def test_what_is_not_json_is_a_value_error(raw: str | bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - whichever kind
