@@ -29,7 +29,8 @@ def named_path(text: str | Path, named: str, *, resolves: bool = False) -> Path:
         path = Path(text).expanduser().absolute()
         if resolves:
             path = path.resolve()
-            if path.is_symlink():  # from Python 3.13 on, links in a circle are no error there
+            if os.path.islink(path):  # noqa: PTH114 - Path's raises for a name that is too long
+                # From Python 3.13 on, links in a circle are no error of ``resolve``.
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
         return path
     except (OSError, RuntimeError, ValueError) as error:  # no such user, links in a circle, a NUL
