@@ -32,16 +32,18 @@ MIN_LEFT_CELLS: Final = 8
 class Part:
     """A piece of a field. ``key`` is drawn bold before it. If the row is too narrow, parts with the highest
     ``rank`` are left out first, those with rank 0 never. ``warns``: it needs a person's attention.
+    ``ending``: what a text keeps if it is cut.
     """
 
     text: str
     rank: int = 0
     key: str = ""
     warns: bool = False
+    ending: str = ""
 
     @property
     def whole(self) -> str:
-        return f"{self.key} {self.text}".strip()
+        return f"{self.key} {self.text}".strip() + self.ending
 
 
 Parts = Iterable[Part | str]
@@ -204,17 +206,23 @@ def _cells_of(parts: list[Part]) -> int:
 
 
 def _pieces(painter: Painter, parts: list[Part], ink: int, room: int) -> list[tuple[str, Style]]:
-    """Return the parts of a field as styled texts, cut after ``room`` cells."""
-    texts: list[tuple[str, int]] = []
+    """Return the parts of a field as styled texts, cut after ``room`` cells, which parts with an ending
+    share.
+    """
+    texts: list[tuple[str, int, str]] = []
     for part in parts:
         own = FAILED if part.text.startswith(FAILED_SIGN) else WARNED if part.warns else ink
         if texts:
-            texts.append((SEPARATOR, ink))
+            texts.append((SEPARATOR, ink, ""))
         if part.key:
-            texts.append((part.key, STRONG))
-        texts.append((f" {part.text}" if part.key and part.text else part.text, own))
+            texts.append((part.key, STRONG, ""))
+        texts.append((f" {part.text}" if part.key and part.text else part.text, own, part.ending))
     pieces: list[tuple[str, Style]] = []
-    for text, own in texts:
+    endings = sum(bool(ending) for _, _, ending in texts)
+    for text, own, ending in texts:
+        if ending:
+            text = cropped(text, room // endings - cell_len(ending)) + ending
+            endings -= 1
         shown = cropped(text, room)
         if shown:
             pieces.append((painter.own(shown), painter.style(own)))

@@ -15,7 +15,6 @@ from tui.live.drafts import LineDraft, past_texts
 from tui.live.key_hints import keys_of
 from tui.screens.words import count, say
 from widgets.composer import MOST_ROWS, Composer
-from widgets.painter import cropped
 from widgets.status_line import Part, StatusLine
 
 SMALL_SCREEN_ROWS = 24  # at most so many: no rule, and one line unless it is written in
@@ -91,8 +90,7 @@ class Writing(Vertical):
     def _show_queued(self, queued: Sequence[tuple[str, int]], key: str) -> None:
         """Show the first of each kind that waits, and how many there are; ``key`` opens all of them."""
         hint = [Part(say("hint.queue"), 1, key)] if queued and key and not self.has_line_focus else []
-        room = self.app.size.width // 2  # for the words: the number behind them is not cut off
-        shown = [cropped(words, room) + say("between.beside", text=count(number)) for words, number in queued]
+        shown = [Part(words, ending=say("between.beside", text=count(number))) for words, number in queued]
         self._queued.show(shown, right=hint)
         self._queued.set_class(not queued, "-empty")
 
