@@ -563,7 +563,7 @@ def identity_of(request: TokenRequest, owner_prefix: str = OWNER_PREFIX) -> str:
     return f"{prefix}{readable}{'-' if readable else ''}{secrets.token_hex(SUFFIX_BYTES)}"
 
 
-def _refuse_server(title: str, detail: str, code: str = "voice._refuse_server") -> NoReturn:
+def _refuse_server(title: str, detail: str, code: str = "voice.no_server") -> NoReturn:
     """Raise a refusal: there can be no server."""
     raise Refused(title, detail, status=409, code=code)
 
