@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select, text
@@ -79,10 +80,16 @@ async def test_a_stop_while_it_thinks_ends_at_once(tmp_path: Path) -> None:
 
 
 async def test_a_stop_inside_a_tool_ends_the_tool(tmp_path: Path) -> None:
-    tool = reader(does=hang)
+    is_inside = asyncio.Event()
+
+    async def look(arguments: Mapping[str, Any]) -> str:
+        is_inside.set()
+        return await hang(arguments)
+
+    tool = reader(does=look)
     async with open_chats(tmp_path / "a.db", speaks(["I look.", call("look")]), tool) as house:
         answer_id = await house.begin()
-        await house.stands("running")
+        await is_inside.wait()  # its status is stored before
         await house.engine.pause(CHATS, house.id)
         await house.ended(answer_id)
         answer = await house.last()
