@@ -328,7 +328,7 @@ class VoiceRooms:
 
     async def _ensure_room(self, key: RoomKey, request: TokenRequest) -> VoiceRoom:
         room = self._rooms.get(key)
-        if room is not None and not await conversation_exists(self._engine, room.conversation_id):
+        if room is not None and await find_conversation(self._engine, room.conversation_id) is None:
             if room.agent is not None:  # it worked for the deleted conversation
                 await room.agent.stop()
                 room.agent = None
@@ -506,20 +506,16 @@ async def conversation_before(engine: Engine, request: TokenRequest) -> Conversa
     """Return the voice conversation that an owner wants to go on with, ``None`` for none."""
     if not request.conversation_id or request.is_guest:
         return None
+    before = await find_conversation(engine, request.conversation_id)
+    return before if before is not None and before.kind == "voice" else None
+
+
+async def find_conversation(engine: Engine, conversation_id: str) -> ConversationInfo | None:
+    """Return the conversation, ``None`` if it does not exist (any more)."""
     try:
-        before = await engine.show(CHATS, request.conversation_id)
+        return await engine.show(CHATS, conversation_id)
     except NotFound:
         return None
-    return before if before.kind == "voice" else None
-
-
-async def conversation_exists(engine: Engine, conversation_id: str) -> bool:
-    """Return whether the conversation still exists."""
-    try:
-        await engine.show(CHATS, conversation_id)
-    except NotFound:
-        return False
-    return True
 
 
 async def end_conversation(engine: Engine, conversation_id: str) -> None:
