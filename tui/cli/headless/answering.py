@@ -121,14 +121,9 @@ async def agent_answers(
     tells_session: bool = True,
 ) -> Ending:
     """Follow the answer of an agent on another server, as ``server_answers``, and return how it ended."""
+    untaken = "stopped before the agent took the question"
     stop = Stop(
-        "plain.stopping",
-        "stop",
-        "answer",
-        lambda: client.stop(""),
-        telling.notice,
-        LEAVE_SECONDS,
-        "stopped before the agent took the question",
+        "plain.stopping", "stop", "answer", lambda: client.stop(""), telling.notice, LEAVE_SECONDS, untaken
     )
 
     async def take(announced: AnnouncedFrame) -> Ending | None:
