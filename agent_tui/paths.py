@@ -20,6 +20,15 @@ def current_folder() -> str | None:
     return folder
 
 
+def home_folder() -> Path | None:
+    """Return the person's home folder; ``None`` if there is none, as for some users of containers."""
+    try:
+        folder = Path.home()
+    except RuntimeError:
+        return None
+    return folder if folder_exists(folder) else None
+
+
 def named_path(text: str | Path, named: str, *, resolves: bool = False) -> Path:
     """Return the absolute path for ``text``, with "~" replaced; with ``resolves`` also without links.
 

@@ -7,12 +7,14 @@ import gc
 import importlib
 import itertools
 import os
+import pwd
 import re
 import signal
 import sys
 import sysconfig
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -62,6 +64,18 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """Return a new folder. To number it, pytest would look through the folders of all tests before it."""
     name = re.sub(r"\W", "_", request.node.name)[:25]
     return tmp_path_factory.mktemp(f"{name}-{next(_folders)}", numbered=False)
+
+
+@pytest.fixture
+def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be a user without a home folder, as in a container that was started with another user's number."""
+
+    def unknown(number: int) -> NoReturn:
+        raise KeyError(number)
+
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DOWNLOAD_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
 
 
 # What `make voice` runs; other runs have them only where somebody names them.

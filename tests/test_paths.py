@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.model.errors import ConfigError
-from agent_tui.paths import current_folder, folder_exists, named_path
+from agent_tui.paths import current_folder, folder_exists, home_folder, named_path
 
 
 def test_a_folder_that_was_deleted_or_that_no_text_can_name_is_none(
@@ -39,3 +39,15 @@ def test_a_path_that_cannot_be_is_one_error_that_begins_with_who_named_it(tmp_pa
 def test_what_cannot_be_looked_at_is_no_folder(tmp_path: Path) -> None:
     assert folder_exists(tmp_path)
     assert not folder_exists(tmp_path / ("x" * 300))
+
+
+def test_a_home_folder_that_is_not_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert home_folder() == tmp_path
+    monkeypatch.setenv("HOME", str(tmp_path / "gone"))
+    assert home_folder() is None
+
+
+@pytest.mark.usefixtures("no_home")
+def test_a_user_without_a_home_folder_has_none() -> None:
+    assert home_folder() is None

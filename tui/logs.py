@@ -10,6 +10,7 @@ import logging
 from pathlib import Path
 
 from agent_tui.config.file import data_path
+from agent_tui.model.errors import ConfigError
 from agent_tui.private_log import PrivateLog
 from agent_tui.tracebacks import WordlessFormatter
 
@@ -30,7 +31,10 @@ def start_logging() -> None:
 
 def log_crash() -> Path | None:
     """Write where the exception being handled was raised; return the file, ``None`` if it cannot be."""
-    file = _log_file()
+    try:
+        file = _log_file()
+    except ConfigError:
+        return None
     logger = logging.getLogger("agent_tui.crash")
     logger.propagate = False
     logger.addHandler(file)

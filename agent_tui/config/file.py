@@ -15,11 +15,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_config_path, user_data_path
+from platformdirs import user_config_path, user_data_path, user_downloads_path
 
 from agent_tui.config.table import Table, read_toml
 from agent_tui.config.tools import McpConfig, ToolsConfig, read_mcp, read_tools
 from agent_tui.config.voice import VoiceConfig, read_voice
+from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from agent_tui.model.records import MOST_TOKENS
 from agent_tui.paths import named_path
@@ -149,8 +150,9 @@ def config_path() -> Path:
 
     Raises ``ConfigError``.
     """
-    named = os.environ.get("AGENT_TUI_CONFIG")
-    return named_path(named, "AGENT_TUI_CONFIG") if named else user_config_path(APP) / "config.toml"
+    if named := os.environ.get("AGENT_TUI_CONFIG"):
+        return named_path(named, "AGENT_TUI_CONFIG")
+    return _own_folder(user_config_path, "AGENT_TUI_CONFIG") / "config.toml"
 
 
 def missing_file() -> Path | None:
@@ -165,7 +167,26 @@ def data_path() -> Path:
     Raises ``ConfigError``.
     """
     named = os.environ.get("AGENT_TUI_DATA")
-    return named_path(named, "AGENT_TUI_DATA") if named else user_data_path(APP)
+    return named_path(named, "AGENT_TUI_DATA") if named else _own_folder(user_data_path, "AGENT_TUI_DATA")
+
+
+def _own_folder(folder_of: Callable[[str], Path], variable: str) -> Path:
+    """Return the program's folder in the home folder, which some users of containers lack."""
+    try:
+        return folder_of(APP)
+    except RuntimeError as error:
+        raise ConfigError("this user has no home folder", f"set HOME or {variable}") from error
+
+
+def downloads_path() -> Path:
+    """Return the person's folder for downloads; one in the data folder for who has no home folder.
+
+    Raises ``ConfigError``.
+    """
+    try:
+        return user_downloads_path()
+    except RuntimeError:
+        return data_path() / "downloads"
 
 
 def load(path: Path | None = None) -> Config:

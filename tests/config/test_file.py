@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.config.file import Config, ScreenConfig, config_path, data_path, load
+from agent_tui.config.file import Config, ScreenConfig, config_path, data_path, downloads_path, load
 from agent_tui.model.errors import ConfigError
 from agent_tui.redaction import hide_secrets
 
@@ -283,3 +283,11 @@ def test_a_provider_says_what_its_context_and_tokens_are(tmp_path: Path) -> None
 def test_what_a_provider_cannot_say_is_named_by_its_key(line: str, key: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"providers.a.{key}"):
         read(tmp_path, f'[providers.a]\nkind = "ollama"\n{line}\n')
+
+
+@pytest.mark.usefixtures("no_home")
+def test_downloads_of_a_user_without_a_home_folder_are_in_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path))
+    assert downloads_path() == tmp_path / "downloads"

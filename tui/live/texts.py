@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from agent_tui.config.file import DEMO_PROVIDER
@@ -15,6 +14,7 @@ from agent_tui.model.budget import ceilings
 from agent_tui.model.events import ConversationInfo, LinkChanged, Note, RoomInfo, ToolAsk, TurnNoted
 from agent_tui.model.inert import inert_line, visible
 from agent_tui.model.tool_forms import ToolForm
+from agent_tui.paths import home_folder
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
@@ -191,7 +191,7 @@ def ending(turn: Turn) -> str:
 
 def short_folder(folder: str) -> str:
     """Return a folder's path, safe, with "~" for the home folder; "" stays."""
-    home = str(Path.home())
+    home = str(home_folder() or "/")
     if home != "/" and (folder == home or folder.startswith(f"{home}/")):
         folder = f"~{folder[len(home) :]}"
     return inert_line(folder, MAX_FOLDER_CHARACTERS)

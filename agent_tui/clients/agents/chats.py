@@ -16,8 +16,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NoReturn, cast
 from uuid import uuid4
 
-from platformdirs import user_downloads_path
-
 from agent_tui.clients.agents.files import AgentFiles
 from agent_tui.clients.agents.link import SocketHooks, SocketTimes
 from agent_tui.clients.agents.socket import (
@@ -34,7 +32,7 @@ from agent_tui.clients.announced import AnnouncedFrame, AnswerLeft, announced
 from agent_tui.clients.backend import BackendClient
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.http import Net, checked_token
-from agent_tui.config.file import TASKS, BackendConfig
+from agent_tui.config.file import TASKS, BackendConfig, downloads_path
 from agent_tui.model.errors import AgentTuiError, NotOffered, Refused, StreamLost, TimedOut
 from agent_tui.model.events import (
     LOCAL_ID,
@@ -260,7 +258,7 @@ class AgentChats:
         self._backend = backend
         self._reach = reach
         self._give_up_seconds = give_up_seconds
-        self._downloads, self._subfolders = downloads or user_downloads_path(), subfolders
+        self._downloads, self._subfolders = downloads or downloads_path(), subfolders
         self._system_prompt = system_prompt
         self._secrets = secrets_of(authorization_of(backend.token))
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)

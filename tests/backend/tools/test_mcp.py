@@ -316,6 +316,12 @@ async def test_a_server_gets_only_the_environment_that_it_was_given(monkeypatch:
     assert not {"SOME_KEY", "SOME_TOKEN", "HARMLESS", "NOT_THERE"} & environ.keys()
 
 
+@pytest.mark.usefixtures("no_home")
+async def test_a_server_runs_for_a_user_without_a_home_folder() -> None:
+    async with running() as (_, tools):
+        assert (await called(tools["add"], a=1, b=2)).content == "3"
+
+
 OFFICIAL = """
 from mcp.server import MCPServer
 server = MCPServer("official")

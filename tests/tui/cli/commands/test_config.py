@@ -40,6 +40,14 @@ def test_path_is_in_the_users_folder_by_default(home: Home) -> None:
     assert done.stdout == f"{home.folder / 'xdg' / 'agent-tui' / 'config.toml'}\n"
 
 
+@pytest.mark.usefixtures("no_home")
+def test_who_has_no_home_folder_is_told_which_variables_to_set(home: Home) -> None:
+    environ = {key: value for key, value in home.environ.items() if key not in ("HOME", "AGENT_TUI_DATA")}
+    done = Home(home.folder, environ).main("rooms", "list")
+    assert done.returncode == 2
+    assert one_line(done.stderr) == "this user has no home folder: set HOME or AGENT_TUI_DATA"
+
+
 def test_show_hides_every_secret_and_keeps_the_rest(home: Home) -> None:
     home.config.write_text(SECRETS, encoding="utf-8")
     done = home.main("config", "show")
