@@ -264,7 +264,7 @@ class ToolStatusChanged:
     denied, unknown (the program ended while it ran), cut, undone (a person undid its changes); ``seconds``
     once it is over.
 
-    ``progress`` is one line about how far a running call is.
+    ``progress`` is one line about how far a running call is, or the last lines of what it writes.
     """
 
     turn_id: str

@@ -22,8 +22,8 @@ class StepState:
 
     A call has its ``result`` once that came, a result its ``call_id`` (empty: its call is unknown). ``seams``
     are where its words were interrupted and continued, in characters from their beginning. ``status`` of a
-    call is as in ``events.ToolStatusChanged``; empty: it is being written, or unknown. ``progress`` is its
-    latest line about how far it is.
+    call is as in ``events.ToolStatusChanged``; empty: it is being written, or unknown. ``progress`` is the
+    latest that came.
     """
 
     id: str

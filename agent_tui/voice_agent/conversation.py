@@ -288,7 +288,7 @@ class _Answer:
             name = self._calls.get(event.step_id, "")
             return [AskOpened(name, event.ask.call if event.ask is not None else name)]
         if event.progress and event.step_id in self._calls:
-            return [ToolTold(self._call_id(event.step_id), event.progress)]
+            return [ToolTold(self._call_id(event.step_id), event.progress.rpartition("\n")[2])]
         return []
 
     def _call_id(self, step_id: str) -> str:

@@ -160,7 +160,7 @@ class AgentSocketEncoder:
         call.is_whole = True  # nobody runs half a call
         yield from self._send_waiting(call.source)
         if progress:
-            yield _progress(status, progress, call.source)
+            yield _progress(status, progress.rpartition("\n")[2], call.source)
 
     def _set_result(self, key: StepKey, step: ev.Step, source: str) -> Iterator[SocketFrame]:
         call = self._calls.get((key[0], step.id_ref))

@@ -87,6 +87,26 @@ async def test_an_answer_is_shown_as_it_comes_each_step_in_its_row() -> None:
         assert row(text, "2.0 s · 7 tok").startswith(" demo")
 
 
+async def test_a_running_command_shows_its_last_lines_and_a_low_screen_or_a_folded_step_the_newest() -> None:
+    long = "four" * 30
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), call(arguments='{"command": "make"}'))
+        text = await chat.send(status("running", progress=f"one\n  two \x1b[2J\nthree\n{long}"))
+        assert [line.strip() for line in text.splitlines() if "│" in line] == [
+            "│   two ␛[2J",
+            "│ three",
+            f"│ {long[:95]}…",
+        ]
+        assert row(text, "▾ look").endswith("● running")
+        await chat.pilot.resize_terminal(80, 12)
+        text = await chat.send(status("running", progress="four\nfive"))
+        assert "● running · five" in row(text, "▾ look")
+        await chat.pilot.resize_terminal(80, 24)
+        await chat.press("tab", "space")
+        text = await chat.send(status("running", progress="five\nsix"))
+        assert "● running · six" in row(text, "▸ look")
+
+
 async def test_each_word_reaches_the_transcript_once() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await chat.send(started("a1", "q1"), words(""))

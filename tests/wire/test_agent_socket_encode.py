@@ -58,7 +58,7 @@ def test_an_answer_of_our_log_to_the_letter() -> None:
         added(2, arguments='"a"}'),
         step(2, "tool_call", name="read", id_ref="call_1", arguments='{"path":"a"}'),
         status(2, "running"),
-        status(2, "running", "half"),
+        status(2, "running", "a quarter\nhalf"),
         step(3, "tool_result", name="read", id_ref="step-2", content="text"),
         status(2, "done"),
         step(4),

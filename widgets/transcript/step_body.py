@@ -96,17 +96,20 @@ def step_body(
     content: str = "",
     result: str | None = None,
     success: bool = True,
+    newest: str = "",
     limit: str | None = MORE,
 ) -> str:
     """Return the body of a step as Markdown; ``limit`` says what was left out, without it nothing is. Of a
-    failure the end is kept.
+    failure the end is kept. ``newest`` is what a running call wrote last.
     """
     match kind:
         case "thinking" | "text" | "sub_agent" | "summary":
             return content
         case "tool_call":
             about, is_said = _about(arguments)  # in the head row
-            pieces = [] if is_said and result is not None else [_arguments_body(arguments, limit)]
+            has_more = bool(newest) or result is not None
+            pieces = [] if is_said and has_more else [_arguments_body(arguments, limit)]
+            pieces += [fenced(newest)] if newest else []
             pieces += [] if result is None else [_result_piece(result, limit, about, success=success)]
             return "\n\n".join(piece for piece in pieces if piece)
         case "tool_result":

@@ -14,10 +14,12 @@ from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, Tool
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.config.tools import COMMAND_SECONDS
 from agent_tui.model.events import ToolAsk
-from agent_tui.model.inert import inert_line, visible, visible_line
+from agent_tui.model.inert import inert, visible, visible_line
 
 MAX_COMMAND_CHARACTERS = 10_000
 MAX_LINE_CHARACTERS = 200  # of its output while it runs
+NEWEST_LINES = 3  # of it
+NEWEST_BYTES = 4 * NEWEST_LINES * MAX_LINE_CHARACTERS
 
 
 class RunCommand:
@@ -89,18 +91,21 @@ def _what_else_ended(left: tuple[str, ...]) -> str:
 
 
 async def _read(child: Child, spool: Spool, tell: Callable[[str], None] | None) -> None:
+    newest = b""
     while data := await child.stdout.read(PIPE_BYTES):
         spool.add(data)
-        if tell is not None and (line := _last_line(data)):
-            tell(line)
+        newest = (newest + data[-NEWEST_BYTES:])[-NEWEST_BYTES:]
+        if tell is not None and (lines := _last_lines(newest)):
+            tell("\n".join(lines))
 
 
-def _last_line(data: bytes) -> str:
-    """Return the last line of ``data`` that is not blank; looks only at its end."""
-    for line in reversed(data[-4 * MAX_LINE_CHARACTERS :].splitlines()):
-        if words := inert_line(line.decode("utf-8", "replace"), MAX_LINE_CHARACTERS).strip():
-            return words
-    return ""
+def _last_lines(data: bytes) -> list[str]:
+    """Return the last lines of ``data`` that are not blank. What was written over by a carriage return, as by
+    the bar of a download, is gone.
+    """
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in data.decode("utf-8", "replace").split("\n"))
+    shown = (inert(line.expandtabs()).replace("\n", " ")[:MAX_LINE_CHARACTERS].rstrip() for line in lines)
+    return [line for line in shown if line][-NEWEST_LINES:]
 
 
 def _spec(seconds: float) -> ToolSpec:

@@ -21,9 +21,10 @@ Permission = Literal["read", "ask"]
 @dataclass(frozen=True, slots=True)
 class ToolPlace:
     """Where a call works. ``workspace`` ``None``: there is none, and tools that need one say so. ``tell``
-    takes a line about the call's progress, as often as the tool likes. ``fill_in`` returns a person's answer
-    to a form, however long that takes; if nobody can be asked, it is declined. ``remark`` takes a line about
-    an MCP server, by its name, that people are told once; ``changed`` takes a change to a file.
+    takes a line about the call's progress, or the last lines of its output, as often as the tool likes.
+    ``fill_in`` returns a person's answer to a form, however long that takes; if nobody can be asked, it is
+    declined. ``remark`` takes a line about an MCP server, by its name, that people are told once; ``changed``
+    takes a change to a file.
     """
 
     workspace: Path | None = None

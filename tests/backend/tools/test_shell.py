@@ -416,19 +416,20 @@ async def test_a_call_may_ask_for_less_time_than_there_is_and_the_model_knows_ho
     assert "121" in await refused(tool, tmp_path, command="make", seconds=121)
 
 
-async def test_the_newest_line_is_told_while_a_command_runs(tmp_path: Path) -> None:
+async def test_the_newest_lines_are_told_while_a_command_runs(tmp_path: Path) -> None:
     told: asyncio.Queue[str] = asyncio.Queue()
     go_on = tmp_path / "go-on"
     os.mkfifo(go_on)
-    command = f"printf 'one\\ntwo \\033[2J\\n\\n'; read x < {go_on}; head -c 3000000 /dev/zero | tr '\\0' x"
+    lines = "one\\ntwo\\n  1%%\\r 90%%\\r\\n  three \\033[2J\\n\\nfou"
+    command = f"printf '{lines}'; read x < {go_on}; head -c 3000000 /dev/zero | tr '\\0' x"
     place = ToolPlace(tmp_path, tell=told.put_nowait)
     running = asyncio.create_task(run_tool(RunCommand(), {"command": command}, place))
-    assert await told.get() == "two ␛[2J"
+    assert await told.get() == " 90%\n  three ␛[2J\nfou"
     await asyncio.to_thread(go_on.write_text, "\n")
     assert (await running).success
     while not told.empty():
-        line = told.get_nowait()
-        assert (line.strip("x…"), len(line) <= 200) == ("", True)
+        newest = told.get_nowait().split("\n")
+        assert (newest[-1].strip("foux"), len(newest) <= 3, len(newest[-1]) <= 200) == ("", True, True)
 
 
 @pytest.mark.parametrize(("written", "seconds"), [("", 60.0), ("command_seconds = 900", 900.0)])

@@ -14,6 +14,7 @@ from tui.live.steps import texts
 from tui.live.texts import Spot, ending, whole_error
 from tui.screens.words import say
 from widgets.signs import is_ascii
+from widgets.transcript.step import BODY_BAR
 from widgets.transcript.step_body import fenced
 from widgets.transcript.transcript import Transcript
 from widgets.units import size
@@ -126,7 +127,8 @@ class StepRows:
             self._begin(step)
             self._row(step, key, is_folded=is_folded)
         else:
-            self._transcript.step_titled(key, *texts.step_head(step))
+            is_shown_folded = self._transcript.folds.is_folded(key)
+            self._transcript.step_titled(key, *self._head(step, is_folded=is_shown_folded))
         if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
             show_body(self._transcript, key, step)
             self._transcript.turn_closed(key)
@@ -135,7 +137,7 @@ class StepRows:
     def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
         self.rows.add(step.id)
         self.placed(step.id)
-        title, summary, sign = texts.step_head(step)
+        title, summary, sign = self._head(step, is_folded=is_folded)
         color, who = self._tone
         self._transcript.step_opened(
             key,
@@ -149,6 +151,9 @@ class StepRows:
             is_set_in=self.IS_SET_IN,
         )
         self._last = key
+
+    def _head(self, step: StepState, *, is_folded: bool) -> tuple[str, str, str]:
+        return texts.step_head(step, has_lines=not is_folded and bool(_lines(self._transcript, step)))
 
     def _grow(self, step: StepState, key: str) -> None:
         given, revision = self._given[step.id]
@@ -298,8 +303,14 @@ def show_body(transcript: Transcript, row: str, step: StepState) -> None:
         is_elsewhere = binding_id.startswith("ask.") and transcript.asked_row != row
         return "" if is_elsewhere else key_of(transcript.screen, binding_id)
 
-    shown = partial(texts.step_body_of, step, key, ascii_only=is_ascii(transcript))
+    lines = _lines(transcript, step)
+    shown = partial(texts.step_body_of, step, key, lines=lines, ascii_only=is_ascii(transcript))
     transcript.body_later(row, shown, partial(texts.step_body_of, step, shows_all=True))
+
+
+def _lines(transcript: Transcript, step: StepState) -> list[str]:
+    view = transcript.view
+    return texts.last_lines(step, view.height, view.width - len(BODY_BAR))
 
 
 def show_person(transcript: Transcript, turn: Turn) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from agent_tui.config.tool_rules import WRITING_TOOLS, is_exact, spelled_out
 from agent_tui.model.events import UNDONE, WAITS, ToolAsk
-from agent_tui.model.inert import inert_line, visible, visible_line
+from agent_tui.model.inert import inert, inert_line, visible, visible_line
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.steps import StepState
 from tui.live import signs
 from tui.live.texts import asked_amount, asked_preview, needs
 from tui.screens.words import count, say
+from widgets.painter import cropped
 from widgets.signs import twin
 from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, quoted, step_body
 from widgets.transcript.step_body import step_head as head_of
@@ -21,6 +22,9 @@ from widgets.wrap import NO_BREAK
 
 MAX_NAME_CHARACTERS: Final = 60
 MAX_RULE_CHARACTERS: Final = 2_000
+MOST_LINES: Final = 3  # of what a running command writes
+MOST_LINES_CHARACTERS: Final = 2_000  # all of them
+ROWS_FOR_A_LINE: Final = 5  # of the transcript, for each of them
 HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, no more is looked at
 OPENS: Final = "chat.open_step"  # the action that opens all of a body
 WRITING: Final = ""  # the status of a call whose arguments still come
@@ -40,8 +44,19 @@ def is_folded(step: StepState) -> bool:
     return step.type != "tool_result" or step.success
 
 
-def step_head(step: StepState) -> tuple[str, str, str]:
-    """Return title, summary and sign of a step's row."""
+def last_lines(step: StepState, height: int, width: int) -> list[str]:
+    """Return what the body of a running command shows of its output, in a transcript ``height`` rows high:
+    its last lines, cut to ``width`` cells. One line alone is in the head row.
+    """
+    most = min(MOST_LINES, height // ROWS_FOR_A_LINE)
+    if step.status != "running" or step.result is not None or most < 2:
+        return []
+    lines = inert(step.progress[-MOST_LINES_CHARACTERS:]).split("\n")[-most:]
+    return [cropped(line, width) for line in lines] if len(lines) > 1 else []
+
+
+def step_head(step: StepState, *, has_lines: bool = False) -> tuple[str, str, str]:
+    """Return title, summary and sign of a step's row. ``has_lines``: the last lines are below it."""
     if is_written(step) and step.arguments.length > 2 * HEAD_CHARACTERS:
         begun = step.arguments.slice(0, 2 * HEAD_CHARACTERS)
         title, _ = head_of("tool_call", name=step.name, arguments=begun)
@@ -69,7 +84,8 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         case status if status == WAITS:
             return title, say("step.waits"), signs.WAITING
         case "running":
-            far = inert_line(step.progress, MAX_NAME_CHARACTERS)
+            newest = "" if has_lines else step.progress.rpartition("\n")[2]
+            far = inert_line(newest, MAX_NAME_CHARACTERS)
             return title, " · ".join(filter(None, (say("step.running"), far))), signs.SPEAKING
         case "denied" if result is None:
             return title, say("step.denied"), signs.FAILED
@@ -95,10 +111,13 @@ def step_body_of(
     step: StepState,
     key: Callable[[str], str] | None = None,
     *,
+    lines: Sequence[str] = (),
     shows_all: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Return the body of a step as Markdown; ``key`` names the keys that answer, or open all of it."""
+    """Return the body of a step as Markdown, with the last ``lines`` of what it writes; ``key`` names the
+    keys that answer, or open all of it.
+    """
     if step.type == "tool_call" and step.status == "asks" and step.ask is not None:
         return asking_body(step.ask, key, shows_all=shows_all, ascii_only=ascii_only)
     return step_body(
@@ -107,6 +126,7 @@ def step_body_of(
         content=step.content.text,
         result=step.result.content.text if step.result is not None else None,
         success=step.result.success if step.result is not None else step.success,
+        newest="\n".join(lines),
         limit=None if shows_all else limit_of(key, ascii_only=ascii_only),
     )
 
