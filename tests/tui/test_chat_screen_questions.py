@@ -221,6 +221,20 @@ async def test_keys_act_on_the_same_question_once_the_first_one_was_asked() -> N
         assert [waits.text for waits in chat.app.chat.composer.queue] == ["Three?"]
 
 
+async def test_on_a_low_terminal_the_last_question_is_seen_with_the_keys_and_the_line_to_change_it() -> None:
+    async with opened(message("q9", "Look."), size=(40, 12)) as chat:
+        await chat.send(started("a9", "q9"))
+        for number in range(12):
+            await chat.write(f"Question {number}?", "enter")
+        await chat.press("tab", "u")
+        text = await chat.press(*["down"] * 11)
+        assert [words in text for words in ("Queued questions", "Question 11?", "d discard", "esc back")] == [
+            True
+        ] * 4
+        text = await chat.press("e", "end", "exclamation_mark")
+        assert [words in text for words in ("Question 11?!", "enter save")] == [True] * 2
+
+
 async def test_a_question_that_was_asked_while_it_is_changed_says_so() -> None:
     async with opened(message("q9", "Look.")) as chat:
         await chat.send(started("a9", "q9"))

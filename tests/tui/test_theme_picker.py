@@ -45,6 +45,12 @@ async def test_every_theme_is_there_and_shown_behind_the_list_while_it_is_marked
         assert seen.app.theme == "light"
 
 
+async def test_on_a_low_terminal_the_last_theme_and_the_keys_are_seen(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(40, 12)) as seen:
+        text = await seen.press("ctrl+t", *["down"] * len(SHIPPED))
+        assert [words in text for words in ("Theme", SHIPPED[-1], "esc back")] == [True] * 3
+
+
 async def test_escape_brings_back_what_was_and_writes_nothing(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         before = seen.app.theme

@@ -77,6 +77,16 @@ async def test_what_a_server_asks_is_wrapped_between_words_and_shown_as_it_is() 
         assert "- Your name *" in text
 
 
+async def test_the_star_of_a_needed_value_never_stands_alone_in_a_row() -> None:
+    field = replace(FORM.fields[0], title="What you are called by the others")
+    async with opened(message("q1", "Look."), size=(42, 30)) as chat:
+        text = await asking(chat, replace(FORM, fields=(field,)))
+        assert "others *" in text
+        text = await chat.press("y")
+        assert "required" in text
+        assert "*" not in text
+
+
 async def test_a_form_is_filled_in_checked_and_sent() -> None:
     async with opened(message("q1", "Look."), size=(100, 60)) as chat:
         await asking(chat)
@@ -207,6 +217,17 @@ async def test_a_form_without_fields_is_a_confirmation() -> None:
         assert "asks you for a confirmation" in await chat.press("y")
         await chat.press("ctrl+s")
         assert sent(chat) == {}
+
+
+async def test_on_a_low_terminal_a_field_is_seen_with_what_is_asked() -> None:
+    async with opened(message("q1", "Look."), size=(40, 12)) as chat:
+        await asking(chat)
+        text = await chat.press("y")
+        assert [words in text for words in ("Your name", "required", "ctrl+s send")] == [True] * 3
+        text = await chat.press("tab", "tab", "tab", "tab", "tab")
+        assert [words in text for words in ("☐ Monica", "☑ Joey", "at most 1 of", "ctrl+s send")] == [
+            True
+        ] * 4
 
 
 async def test_a_long_form_is_read_on_a_small_terminal() -> None:

@@ -85,8 +85,7 @@ class ToolFormScreen(Dialog[FilledIn | None]):
             yield from self._rows(id_, field)
 
     def _rows(self, id_: str, field: FormField) -> Iterable[Field | Static]:
-        label = f"{visible_line(field.label, MAX_LABEL_CHARACTERS)}{' *' if field.required else ''}"
-        yield Field(id_, label, self._inner(id_, field))
+        yield Field(id_, visible_line(field.label, MAX_LABEL_CHARACTERS), self._inner(id_, field))
         needed = say("tool_form.needed") if field.required else ""
         about = (field.description, localised(bounds(field)), needed)
         text = " · ".join(visible_line(part, MAX_ABOUT_CHARACTERS) for part in about if part)

@@ -40,6 +40,7 @@ class Dialog(ModalScreen[ScreenResultType]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "app.help", "Show the keys", id="app.help", show=False)
     ]
+    VERTICAL_BREAKPOINTS = [(0, "-tight"), (22, "-roomy")]  # noqa: RUF012 - as Textual wants it
 
     _due: tuple[ScreenResultType | None] | None = None  # the result that came while another was above
 

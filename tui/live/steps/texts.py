@@ -181,7 +181,8 @@ def _form_pieces(form: ToolForm, limit: str | None) -> list[str]:
     """Return who asks for what, and which of it is needed."""
     server = visible_line(form.server, MAX_NAME_CHARACTERS)
     pieces = [escaped(say("ask.form", server=server, amount=asked_amount(form)))]
-    named = [f"- {visible_line(field.label, 120)}{' *' if field.required else ''}" for field in form.fields]
+    star = f"{NO_BREAK}*"  # never alone in a row
+    named = [f"- {visible_line(field.label, 120)}{star if field.required else ''}" for field in form.fields]
     pieces.append(quoted("\n".join([visible(form.message), *named]), limit))
     if form.asks_for_secret:
         pieces.append(escaped(say("ask.form.secret")))
