@@ -8,17 +8,19 @@ from typing import Final
 from widgets.cells import Clusters, is_narrow, tidy
 from widgets.ink import Row, Run
 from widgets.row_ends import NO_END, NO_START
+from widgets.signs import DOT, twin
 
 NO_BREAK: Final = "\u00a0"
 BLANKS: Final = (" ", NO_BREAK)
+PARTED: Final = f"{NO_BREAK}{DOT}"  # and a space: between words of ours, and nowhere at the end of a row
 
 
 def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
     """Return ``runs`` as rows of at most ``width`` cells (at least one); ``\n`` always ends a row.
 
     With ``words`` a row ends between words, or between CJK characters, if possible; spaces at such an end are
-    dropped, and a word with a no-break space in it stays in one row if it fits into one; it is drawn as a
-    space. Without it (code) rows are filled to the last cell and no character is dropped.
+    dropped, and so is ``PARTED``; a word with a no-break space in it stays in one row if it fits into one; it
+    is drawn as a space. Without it (code) rows are filled to the last cell and no character is dropped.
     """
     width = max(1, width)
     runs = tidy(runs, width)
@@ -28,7 +30,15 @@ def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
     rows = cut(runs, _spans(text, width, words))
     if NO_BREAK not in text:
         return rows
+    if words:
+        rows = [_without_dot(row) for row in rows]
     return [tuple([(_drawn(piece, words), ink) for piece, ink in row]) for row in rows]
+
+
+def _without_dot(row: Row) -> Row:
+    if not row or not row[-1][0].endswith((PARTED, twin(PARTED))):
+        return row
+    return *row[:-1], (row[-1][0][: -len(PARTED)], row[-1][1])
 
 
 def _drawn(text: str, words: bool) -> str:

@@ -43,6 +43,18 @@ async def test_the_foot_of_all_that_would_change_names_every_key_also_at_80_colu
             assert hint in "\n".join(text.splitlines()[-2:])
 
 
+@pytest.mark.parametrize(("is_ascii", "dot"), [(False, "·"), (True, "-")])
+@pytest.mark.parametrize("columns", [36, 44, 53])
+async def test_no_row_of_keys_on_a_card_ends_with_the_dot_between_them(
+    columns: int, is_ascii: bool, dot: str
+) -> None:
+    async with opened(message("q1", "Look."), size=(columns, 30), is_ascii=is_ascii) as chat:
+        text = await asking(chat)
+        rows = [row.rstrip() for row in text.splitlines() if "once" in row or "always" in row]
+        assert f"y once {dot} c this conversation" in text
+        assert [row for row in rows if row.endswith(dot)] == []
+
+
 async def test_a_change_is_shown_below_its_file_without_signs_of_a_patch() -> None:
     named = "--- a/Makefile\n+++ b/Makefile\n@@ -3 +3 @@\n-old line\n+new line"
     async with opened(message("q1", "Look.")) as chat:

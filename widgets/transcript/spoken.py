@@ -15,7 +15,7 @@ from widgets.painter import cropped
 from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
 from widgets.transcript.message import TranscriptMessage
-from widgets.wrap import NO_BREAK, wrap
+from widgets.wrap import NO_BREAK, PARTED, wrap
 
 WIDE_FROM: Final = 76  # cells of a row
 NARROW_FROM: Final = 28  # below this the words take the whole row, and the name is above them
@@ -144,7 +144,7 @@ def _cut(name: str, cells: int) -> str:
 def _note_rows(note: str, width: int) -> list[Row]:
     """Return the rows of a note, which breaks after its dots; what follows a failure sign is red."""
     if DOTS in note:
-        note = f"{NO_BREAK}{DOT} ".join(part.replace(" ", NO_BREAK) for part in note.split(DOTS))
+        note = f"{PARTED} ".join(part.replace(" ", NO_BREAK) for part in note.split(DOTS))
     plain, sign, bad = note.partition(FAILED_SIGN)
     rows = wrap([(plain, DIM), (sign + bad, FAILED)], width)
     return [tuple((text.replace(NO_BREAK, " "), ink) for text, ink in row) for row in rows]

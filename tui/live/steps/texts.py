@@ -18,7 +18,7 @@ from widgets.signs import twin
 from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, quoted, step_body
 from widgets.transcript.step_body import step_head as head_of
 from widgets.units import size
-from widgets.wrap import NO_BREAK
+from widgets.wrap import NO_BREAK, PARTED
 
 MAX_NAME_CHARACTERS: Final = 60
 MAX_RULE_CHARACTERS: Final = 2_000
@@ -203,7 +203,7 @@ def kept_rule(ask: ToolAsk) -> tuple[str, str]:
 
 def _asking_keys(ask: ToolAsk, key: Callable[[str], str], *, ascii_only: bool) -> str:
     own: Callable[[str], str] = twin if ascii_only else str
-    return own(" · ").join(
+    return own(f"{PARTED} ").join(
         f"**{escaped(name)}**{NO_BREAK}{own(text).replace(' ', NO_BREAK)}"
         for name, text in asking_keys(ask, key).values()
     )
