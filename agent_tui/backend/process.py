@@ -170,7 +170,7 @@ class _Process:
             *ChatRoutes(inside.engine, inside.hub, workspaces).routes(),
             *Tools(inside.engine, inside.toolbox, inside.tool_runs, workspaces).routes(),
             *Attendance(inside.presence).routes(),
-            *VoiceRoutes(inside.voice).routes(),
+            *VoiceRoutes(inside.voice, workspaces).routes(),
             *AgentService(inside.engine, inside.hub, workspaces).routes(),
             *AgentSockets(inside.engine, inside.hub, workspaces).routes(),
         ]

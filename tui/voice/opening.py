@@ -23,6 +23,7 @@ from agent_tui.clients.proxy import is_loopback
 from agent_tui.config.file import config_path, data_path, load
 from agent_tui.config.voice import LiveKit, VoiceConfig, named_livekit
 from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.paths import current_folder
 from agent_tui.voice_instructions import own_locale, spoken_prompt
 from agent_tui.voice_parts import find_agent_python
 from tui.request import Server, Source, reach
@@ -126,7 +127,13 @@ class VoiceOpening:
         before = self._conversations.get(request.room, "")  # the backend that had the room may have crashed
         locale = own_locale()  # the backend may have been started from a terminal in another language
         tokens = BackendTokens(
-            net, request.room, _my_name(), livekit=livekit, conversation_id=before, locale=locale
+            net,
+            request.room,
+            _my_name(),
+            livekit=livekit,
+            conversation_id=before,
+            locale=locale,
+            workspace=self._folder(),
         )
         try:
             ticket = await tokens.first()
@@ -152,6 +159,7 @@ class VoiceOpening:
             kind="voice",
             title=request.room,
             system_prompt=spoken_prompt(voice.locale),
+            workspace=self._folder(),
         )
         orders = {
             "url": "",
@@ -186,6 +194,10 @@ class VoiceOpening:
         program = agent_script(_agent_python(), script)
         session = _with_program(request, voice, program, say("voice.place.local"))
         return replace(session, keeper=Keeper(self._chats, script.name, secrets.token_hex(8)))
+
+    def _folder(self) -> str | None:
+        """Return the folder of the tools in a new session: the current one, if the backend is our own."""
+        return None if isinstance(self._source, Server) else current_folder()
 
     async def _chats(self) -> ChatClient:
         from agent_tui.clients.chat import ChatClient

@@ -65,7 +65,8 @@ class TokenRequest:
     """The participant, and the room to join. ``room_config`` is LiveKit's, as its token endpoints take it;
     our agent does not come without ``with_agent``. ``locale`` is the spoken language; ``server`` the room's,
     ``None``: ours. ``metadata`` and ``attributes`` are the participant's. ``conversation_id`` is the one to
-    go on with if the room is not in use: after a crash of the backend it is not.
+    go on with if the room is not in use: after a crash of the backend it is not. ``workspace`` is the folder
+    of the tools in a conversation that begins, an owner's only.
     """
 
     room: str
@@ -79,6 +80,7 @@ class TokenRequest:
     metadata: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     conversation_id: str = ""
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,11 +334,11 @@ class VoiceRooms:
             if room.agent is not None:  # it worked for the deleted conversation
                 await room.agent.stop()
                 room.agent = None
-            conversation = await begin_conversation(self._engine, key[1], self._locale(room.locale))
+            conversation = await begin_conversation(self._engine, request, self._locale(room.locale))
             room.conversation_id, room.is_demo = conversation.id, conversation.provider_id == DEMO_PROVIDER
         elif room is None:
             conversation = await conversation_before(self._engine, request) or await begin_conversation(
-                self._engine, key[1], self._locale(request.locale)
+                self._engine, request, self._locale(request.locale)
             )
             is_demo = conversation.provider_id == DEMO_PROVIDER
             room = VoiceRoom(conversation.id, request.locale, time.monotonic(), is_demo=is_demo)
@@ -494,11 +496,13 @@ class VoiceRooms:
             self._attending = None
 
 
-async def begin_conversation(engine: Engine, room: str, locale: str) -> ConversationInfo:
+async def begin_conversation(engine: Engine, request: TokenRequest, locale: str) -> ConversationInfo:
     """Make and return the conversation for a voice room's session. Its system prompt says, in the language of
     ``locale``, that the model is heard and not read.
     """
-    new = {"title": room, "kind": "voice", "system_prompt": spoken_prompt(locale)}
+    workspace = "" if request.is_guest else request.workspace
+    prompt = spoken_prompt(locale)
+    new = {"title": request.room, "kind": "voice", "system_prompt": prompt, "workspace": workspace}
     return await engine.create(CHATS, new)
 
 

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from agent_tui.backend.http.body import Fields, read_fields
 from agent_tui.backend.http.problem import json_answer
 from agent_tui.backend.http.routing import by_method
+from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.voice.rooms import OtherServer, TokenRequest, VoiceRooms
 from agent_tui.config.voice import DEFAULT_ROOM
 from agent_tui.model.errors import Refused
@@ -17,8 +18,9 @@ from agent_tui.model.errors import Refused
 class VoiceRoutes:
     """The routes under ``/api/voice``."""
 
-    def __init__(self, rooms: VoiceRooms) -> None:
+    def __init__(self, rooms: VoiceRooms, workspaces: Workspaces) -> None:
         self._rooms = rooms
+        self._workspaces = workspaces
 
     def routes(self) -> list[Route]:
         return [by_method("/api/voice", GET=self.about), by_method("/api/voice/token", POST=self.token)]
@@ -27,18 +29,18 @@ class VoiceRoutes:
         return json_answer(await self._rooms.about())
 
     async def token(self, request: Request) -> Response:
-        answer = await self._rooms.token(token_request(await read_fields(request)))
+        answer = await self._rooms.token(token_request(await read_fields(request), self._workspaces))
         headers = {"cache-control": "no-store"}
         response = json_answer(answer)
         response.headers.update(headers)
         return response
 
 
-def token_request(fields: Fields) -> TokenRequest:
-    """Return the request in a token request's body; raises ``Refused`` (422) for wrong types.
+def token_request(fields: Fields, workspaces: Workspaces) -> TokenRequest:
+    """Return the request in a token request's body; raises ``Refused`` (422) for wrong types and folders.
 
     ``room_name``, ``participant_…`` and ``room_config`` are LiveKit's (its token endpoints), ``guest``,
-    ``agent``, ``locale``, ``livekit`` and ``conversation_id`` ours.
+    ``agent``, ``locale``, ``livekit``, ``conversation_id`` and ``workspace`` ours.
     """
     room_config = fields.mapping("room_config") or {}
     named = bool(room_config.get("agents"))
@@ -55,6 +57,7 @@ def token_request(fields: Fields) -> TokenRequest:
         metadata=fields.text("participant_metadata") or "",
         attributes=_attributes(fields.object("participant_attributes")),
         conversation_id=fields.text("conversation_id") or "",
+        workspace=workspaces.check(fields.text("workspace")) or "",
     )
 
 

@@ -193,10 +193,11 @@ class BackendTokens:
         livekit: LiveKit | None = None,
         conversation_id: str = "",
         locale: str = "",
+        workspace: str | None = None,
     ) -> None:
         """``livekit`` has a key and a secret; the backend gets them, so it has to be on this machine.
         ``conversation_id`` is the one to go on with, if the room has to be made anew, ``locale`` the language
-        that is spoken here.
+        that is spoken here, ``workspace`` the folder of the tools in a new conversation.
         """
         self._net = net
         self._first: Ticket | None = None
@@ -210,6 +211,8 @@ class BackendTokens:
             self._body["conversation_id"] = conversation_id
         if locale:
             self._body["locale"] = locale
+        if workspace:
+            self._body["workspace"] = workspace
         if livekit is not None:
             fields = {"url": server_url(livekit.url), "key": livekit.key, "secret": livekit.secret}
             self._body["livekit"] = fields

@@ -86,6 +86,20 @@ async def test_an_owner_goes_on_with_an_earlier_conversation_of_a_room_that_is_n
             assert (await backend.join(unknown, conversation_id=unknown))["conversation_id"] != unknown
 
 
+async def test_the_tools_of_a_voice_room_work_in_the_folder_that_an_owner_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        joined = [
+            await backend.join("den", workspace=str(tmp_path)),
+            await backend.join("attic", workspace=str(tmp_path), guest=True),
+        ]
+        conversations = [await backend.engine.show(CHATS, one["conversation_id"]) for one in joined]
+        refused = await backend.ask(room_name="cellar", workspace=str(tmp_path / "no-such-folder"))
+    assert [conversation.workspace for conversation in conversations] == [str(tmp_path), ""]
+    assert refused.status == 422
+
+
 async def test_a_room_that_began_without_a_model_uses_the_one_that_is_connected_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from agent_tui import __version__
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.http.problem import ERROR_ANSWERS
+from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store.store import FileStore
 from agent_tui.backend.voice.rooms import BackendAddress, VoiceRooms
@@ -192,7 +193,9 @@ async def voice_backend(
     )
     try:
         await engine.start(resume=False)
-        app = Starlette(routes=VoiceRoutes(rooms).routes(), exception_handlers=ERROR_ANSWERS)
+        app = Starlette(
+            routes=VoiceRoutes(rooms, Workspaces(None)).routes(), exception_handlers=ERROR_ANSWERS
+        )
         async with served(app) as port:
             yield VoiceBackend(WireClient(port), rooms, engine, presence, models, data)
     finally:

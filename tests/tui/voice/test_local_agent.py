@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from agent_tui.model.errors import Refused
 from agent_tui.voice_parts import STAMP_FILE, voice_folder
 from tests.fakes.http_server import FakeServer, answers_json
 from tui.request import Server
+from tui.runtime import Endpoint, Starting
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import VoiceRequest
 from tui.voice.session import VoiceSession
@@ -37,14 +39,31 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_TUI_CONFIG", str(tmp_path / "config.toml"))
 
 
-async def opened(request: VoiceRequest, url: str) -> VoiceSession:
-    opening = VoiceOpening(Server(url))
+class OwnBackend(Starting):
+    """A backend that this program has started at ``url``."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def wait(self, tell: Callable[[str], object] = lambda line: None) -> Endpoint:
+        return Endpoint(self.url, "token", "", 0)
+
+
+async def opened(request: VoiceRequest, url: str, *, is_own: bool = False) -> VoiceSession:
+    opening = VoiceOpening(OwnBackend(url) if is_own else Server(url))
     try:
         session = await opening.open(request, lambda _: None)
         await session.aclose()
         return session
     finally:
         await opening.aclose()
+
+
+def write_agent_python(data: Path) -> None:
+    folder = voice_folder(data) / "env"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").touch()
+    (folder / STAMP_FILE).write_text(__version__)
 
 
 async def test_without_it_a_given_token_says_which_room_is_joined() -> None:
@@ -81,6 +100,24 @@ async def test_the_backend_is_told_the_language_of_this_terminal(monkeypatch: py
     assert json.loads(asked.body)["locale"] == "ru_RU.UTF-8"
 
 
+@pytest.mark.parametrize("is_own", [True, False])
+async def test_the_tools_of_a_new_session_work_in_the_programs_folder_if_the_backend_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_own: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_agent_python(tmp_path)
+    folder = str(tmp_path) if is_own else None
+    async with FakeServer() as backend:
+        no_server = answers_json({"error": "no server", "code": "voice.no_server"}, 409)
+        backend.on("POST", TOKEN_PATH, answers_json(TICKET), no_server)
+        backend.on("POST", CONVERSATIONS_PATH, answers_json({"id": "c1", "kind": "voice"}))
+        backend.on("GET", f"{CONVERSATIONS_PATH}/c1/messages", answers_json({"messages": []}))
+        for _ in range(2):  # in a room, and without a server
+            await opened(VoiceRequest(room="den", text_only=True), backend.url, is_own=is_own)
+        asked = [*backend.asked("POST", TOKEN_PATH), *backend.asked("POST", CONVERSATIONS_PATH)]
+    assert [json.loads(request.body).get("workspace") for request in asked] == [folder] * 3
+
+
 async def test_a_session_that_begins_again_in_its_room_goes_on_with_its_conversation() -> None:
     async with FakeServer() as backend:
         backend.on("POST", TOKEN_PATH, answers_json(TICKET))
@@ -105,10 +142,7 @@ async def test_with_a_token_alone_it_is_a_room_of_this_machine() -> None:
 async def test_without_a_server_a_session_in_which_nothing_was_said_leaves_no_conversation(
     tmp_path: Path, said: list[dict[str, str]]
 ) -> None:
-    folder = voice_folder(tmp_path) / "env"
-    (folder / "bin").mkdir(parents=True)
-    (folder / "bin" / "python").touch()
-    (folder / STAMP_FILE).write_text(__version__)
+    write_agent_python(tmp_path)
     async with FakeServer() as backend:
         no_server = {"error": "no server", "code": "voice.no_server"}
         backend.on("POST", TOKEN_PATH, answers_json(no_server, 409))
