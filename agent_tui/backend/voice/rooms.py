@@ -399,6 +399,7 @@ class VoiceRooms:
             "conversation_id": room.conversation_id,
             "owners": [self._owner_prefix(room.server)],
             "locale": self._locale(room.locale),
+            "greets": await is_empty(self._engine, room.conversation_id),
             "agent": agent_settings(config.agent),
         }
 
@@ -522,10 +523,18 @@ async def find_conversation(engine: Engine, conversation_id: str) -> Conversatio
         return None
 
 
+async def is_empty(engine: Engine, conversation_id: str) -> bool:
+    """Return whether nobody has said anything in a conversation; raises ``StoreError``."""
+    try:
+        return not (await engine.messages(CHATS, conversation_id, None, 1)).messages
+    except NotFound:  # it was deleted
+        return True
+
+
 async def end_conversation(engine: Engine, conversation_id: str) -> None:
     """Delete a voice session in which nobody said anything."""
     try:
-        if not (await engine.messages(CHATS, conversation_id, None, 1)).messages:
+        if await is_empty(engine, conversation_id):
             await engine.delete(CHATS, conversation_id)
     except NotFound:  # the conversation was deleted
         pass

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.chats.fields import RecordedSpeech
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.tools.programs.keeper import processes
 from agent_tui.config.voice import VoiceAgentConfig, VoiceConfig
+from agent_tui.model.records import SpeechRecord
 from agent_tui.voice_instructions import SPOKEN
 from tests.backend.voice.voice_backend import BACKEND_TOKEN, claims, until, voice_backend
 from tests.backend.wire_client import PATIENCE_SECONDS
@@ -52,7 +54,7 @@ async def test_the_first_token_starts_a_server_and_an_agent_that_knows_all_it_ne
     assert (told["backend_url"], told["backend_token"]) == ("http://127.0.0.1:1", BACKEND_TOKEN)
     assert told["conversation_id"] == joined["conversation_id"]
     assert joined["participant_identity"].startswith(tuple(told["owners"]))
-    assert told["locale"] == "en"
+    assert (told["locale"], told["greets"]) == ("en", True)
     assert (told["agent"]["stt"], told["agent"]["turn_detection"]) == ("deepgram:nova-3", "stt")
     assert told["environment"]["DEEPGRAM_API_KEY"] == "for-the-agent"
     assert "SOMEBODYS_SECRET" not in told["environment"]
@@ -98,6 +100,19 @@ async def test_the_tools_of_a_voice_room_work_in_the_folder_that_an_owner_names(
         refused = await backend.ask(room_name="cellar", workspace=str(tmp_path / "no-such-folder"))
     assert [conversation.workspace for conversation in conversations] == [str(tmp_path), ""]
     assert refused.status == 422
+
+
+async def test_an_agent_greets_only_where_nothing_was_said_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        joined = await backend.join("den")
+        await backend.until_agent("den", "running")
+        words = RecordedSpeech(SpeechRecord(), client_key="hers", role="user", content="Hello.")
+        await backend.engine.chats.record(joined["conversation_id"], words)
+        os.kill(backend.told()[0]["pid"], signal.SIGKILL)
+        await until(lambda: len(backend.told()) == 2)
+    assert [orders["greets"] for orders in backend.told()] == [True, False]
 
 
 async def test_a_room_that_began_without_a_model_uses_the_one_that_is_connected_meanwhile(
