@@ -96,10 +96,9 @@ class SpokenMessage(TranscriptMessage):
         """Return the rows of a part; none for the head if it is in the row of the words."""
         if part == 0:
             return [self._with_tail(self._lead(width), width)] if self._has_head_row(width) else []
-        block, time = self.part(part), columns(width)[0]
+        block = self.part(part)
         if block.kind in ("note", "failure"):
-            fits_further_left = width - time < cell_len(block.label) <= width
-            indent = 0 if self._name and fits_further_left else time
+            indent = columns(width)[0]
             rows = _note_rows(block.label, width - indent)
         else:
             rows = super().rows_of(part, width, is_open=is_open, links=links)
