@@ -63,7 +63,7 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, None]:
         nonlocal room, kept_as
-        voice = VoiceOpening(server)
+        voice = VoiceOpening(source)
         try:
             session = await voice.open(request, output.notice)
             room = session.room or room
