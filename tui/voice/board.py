@@ -35,16 +35,15 @@ class Board:
         self._lines = lines
         self._key_now = lines.key_now
         self._where = ""
-        self._room = run.request.room
 
     def show(self, shown: texts.VoiceShown, focus: Focus) -> bool:
         """Show the state; return whether that changes with time alone."""
         run, state = self._run, self._run.state
         status = texts.status(state, shown)
         if run.session is not None:
-            self._where, self._room = run.session.place, run.session.room or run.request.room
+            self._where = run.session.place
         self._lines.top.show(
-            [say("voice.title", room=self._room)],
+            [say("voice.title" if run.request.script is None else "voice.title.script", name=run.name)],
             [Part(self._where, 2), Part(texts.connection(state), 3)],
             [status_part(self._lines.timed(status))],
         )

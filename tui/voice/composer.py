@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tui.cli.export.document import Exported
 
 
-def line_of(room: str) -> Writing:
-    """Return the line of a voice room, with its draft."""
+def line_of(name: str) -> Writing:
+    """Return the line of a voice session, with its draft."""
     completer = partial(completion, kind="voice")
     return Writing(
-        f"voice {room}", Composer(placeholder=say("voice.placeholder"), completer=completer, id="voice-line")
+        f"voice {name}", Composer(placeholder=say("voice.placeholder"), completer=completer, id="voice-line")
     )
 
 
@@ -50,7 +50,7 @@ def commands_of(
     async def write(name: str) -> None:
         if not (run.log_id and len(run.state.lines)):
             raise NotDone(say("command.export.nothing"))
-        await export(name, run.request.room, read, asks.composer)
+        await export(name, run.name, read, asks.composer)
 
     return Commands(
         "voice",

@@ -193,7 +193,7 @@ class VoiceOpening:
 
         program = agent_script(_agent_python(), script)
         session = _with_program(request, voice, program, say("voice.place.local"))
-        return replace(session, keeper=Keeper(self._chats, script.name, secrets.token_hex(8)))
+        return replace(session, keeper=Keeper(self._chats, request.name, secrets.token_hex(8)))
 
     def _folder(self) -> str | None:
         """Return the folder of the tools in a new session: the current one, if the backend is our own."""

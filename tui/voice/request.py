@@ -31,3 +31,8 @@ class VoiceRequest:
     speech: bytes | None = field(default=None, repr=False)  # the sound of ``wav``, once it is read
     record: Path | None = None
     local_agent: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the conversation is called: the room, or the file with the agent, which is in no room."""
+        return self.room if self.script is None else self.script.name

@@ -54,6 +54,11 @@ class VoiceRun:
         return self.session is not None and not self.state.is_over
 
     @property
+    def name(self) -> str:
+        """What the conversation is called: the room that is joined, or the file with the agent."""
+        return (self._newest.room if self._newest is not None else "") or self.request.name
+
+    @property
     def log_id(self) -> str:
         """The id of the conversation of the newest session; "" for none."""
         return self._newest.log_id if self._newest is not None else ""

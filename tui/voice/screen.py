@@ -89,7 +89,7 @@ class VoiceScreen(LiveScreen):
         self._board = board = Board(self.run, clock, self._lines)
         self._words = board.panel, board.place, self._transcript, board.card
         self._find_bar = FindBar(OneTranscript(self._transcript))
-        self.composer = line_of(request.room)
+        self.composer = line_of(request.name)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
         self._asks = VoiceAsks(
             link,

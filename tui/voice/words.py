@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 VOICE: Final[dict[str, str]] = {
-    "voice.title": "voice room {room}",
+    "voice.title": "voice room {name}",
+    "voice.title.script": "voice with {name}",
     # where it is
     "voice.starting": "starting the LiveKit server…",
     "voice.starting.agent": "starting an agent for this room…",

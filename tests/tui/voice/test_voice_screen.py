@@ -88,6 +88,12 @@ async def test_the_room_in_the_title_is_the_one_that_a_given_token_is_for() -> N
         assert "voice room attic" in await seen.send(vo.LinkMoved("ended"))
 
 
+async def test_an_agent_of_ones_own_is_in_no_room_and_the_title_names_its_file() -> None:
+    async with opened(*THERE, request=VoiceRequest(script=Path("agents/clerk.py"))) as seen:
+        assert "voice with clerk.py" in seen.now
+        assert "room" not in seen.now.splitlines()[0]
+
+
 async def test_nobody_is_asked_to_talk_before_the_agent_hears() -> None:
     async with opened(*JOINED[:5]) as seen:
         assert "the agent is starting" in seen.now
