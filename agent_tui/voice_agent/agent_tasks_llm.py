@@ -140,8 +140,8 @@ def question_of(chat: llm.ChatContext) -> str:
     for message in reversed(messages):
         if message.role == "user":
             return message.text_content or ""
-    told = (message for message in messages if message.role in ("developer", "system"))
-    return next((message.text_content or "" for message in told), "")
+    instructions = (message for message in messages if message.role in ("developer", "system"))
+    return next((message.text_content or "" for message in instructions), "")
 
 
 async def _words(events: AsyncGenerator[Event, None]) -> AsyncGenerator[str, None]:

@@ -60,8 +60,8 @@ class GuideAgent(Agent):
         async for event in Agent.default.stt_node(self, audio, model_settings):
             words = _final_words(event)
             if words and self.talk.answers_ask(words):
-                told = UserInputTranscribedEvent(transcript=words, is_final=True)
-                self.session.emit("user_input_transcribed", told)  # so that it is shown
+                transcribed = UserInputTranscribedEvent(transcript=words, is_final=True)
+                self.session.emit("user_input_transcribed", transcribed)  # so that it is shown
                 self.talk.turn.take()
                 nothing = stt.SpeechData(event.alternatives[0].language, "")
                 yield stt.SpeechEvent(stt.SpeechEventType.INTERIM_TRANSCRIPT, alternatives=[nothing])
@@ -139,8 +139,8 @@ class Consent(AgentTask[bool]):
     ) -> AsyncGenerator[str, None]:
         """Answer without a model: consent must not be guessed."""
         messages = [item for item in chat_ctx.items if isinstance(item, llm.ChatMessage)]
-        said = next((message.text_content for message in reversed(messages) if message.role == "user"), "")
-        agreed = agrees(said or "")
+        answer = next((message.text_content for message in reversed(messages) if message.role == "user"), "")
+        agreed = agrees(answer or "")
         if agreed is None:
             yield sentences.YES_OR_NO[self._language]
         else:

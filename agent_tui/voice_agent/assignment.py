@@ -47,19 +47,19 @@ def read_assignment(line: str) -> Assignment:
     Raises ``ConfigError`` for anything else, naming the wrong field; the message contains no value of it.
     """
     try:
-        told = read_record(Assignment, json.loads(line))
+        assignment = read_record(Assignment, json.loads(line))
     except ValueError as error:
         why = "one JSON object was expected" if isinstance(error, json.JSONDecodeError) else str(error)
         raise ConfigError(UNREADABLE, why) from error
-    if told.agent.turn_detection not in ("", *TURN_DETECTION):
+    if assignment.agent.turn_detection not in ("", *TURN_DETECTION):
         raise ConfigError("turn_detection: is not known", f"known: {', '.join(TURN_DETECTION)}")
-    return told
+    return assignment
 
 
-def check_who_answers(told: Assignment) -> None:
+def check_who_answers(assignment: Assignment) -> None:
     """Raise ``ConfigError`` if nobody would answer: there is neither a model nor a backend's conversation."""
-    missing = [name for name in ("backend_url", "conversation_id") if not getattr(told, name)]
-    if missing and not told.agent.llm:
+    missing = [name for name in ("backend_url", "conversation_id") if not getattr(assignment, name)]
+    if missing and not assignment.agent.llm:
         raise ConfigError(UNREADABLE, f"{missing[0]} is missing")
 
 

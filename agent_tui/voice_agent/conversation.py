@@ -127,7 +127,7 @@ class Conversation:
                     for part in answer.parts(event):
                         yield part
         finally:
-            for step_id in [one for one, of in self._asking.items() if of == answer_id]:
+            for step_id in [step for step, turn in self._asking.items() if turn == answer_id]:
                 del self._asking[step_id]
             if answer_id and answer_id == self._under_way:
                 if answer.is_over:
@@ -225,7 +225,7 @@ class _Answer:
     def __init__(self) -> None:
         self.is_over = False
         self._turn_id = ""
-        self._said: dict[str, str] = {}  # step id → its text so far
+        self._texts: dict[str, str] = {}  # step id → its text so far
         self._speaking = ""  # id of the text step that was last spoken
         self._calls: dict[str, str] = {}  # step id → name, of the calls that were yielded
         self._ran_out = False
@@ -238,7 +238,7 @@ class _Answer:
             case ev.StepSet(_, step):
                 return self._step(step)
             case ev.StepAdded(_, step_id, content):
-                return self._more(step_id, content) if step_id in self._said else []
+                return self._more(step_id, content) if step_id in self._texts else []
             case ev.ToolStatusChanged():
                 return self._status(event)
             case ev.TurnEnded(_, interrupted=why, error=error):
@@ -259,8 +259,8 @@ class _Answer:
 
     def _step(self, step: ev.Step) -> list[AnswerEvent]:
         if step.type == "text":
-            known = self._said.setdefault(step.id, "")
-            more = step.content[len(known) :] if step.content.startswith(known) else ""
+            text = self._texts.setdefault(step.id, "")
+            more = step.content[len(text) :] if step.content.startswith(text) else ""
             return self._more(step.id, more)
         if step.type == "tool_call":
             return self._call(step)
@@ -273,7 +273,7 @@ class _Answer:
             return []
         apart = "\n\n" if self._speaking and self._speaking != step_id else ""
         self._speaking = step_id
-        self._said[step_id] += text
+        self._texts[step_id] += text
         return [AnswerWords(apart + text)]
 
     def _call(self, step: ev.Step) -> list[AnswerEvent]:

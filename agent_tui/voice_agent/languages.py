@@ -31,21 +31,21 @@ _LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[_.@-].*)?")
 @dataclass(frozen=True, slots=True)
 class LanguageNotice:
     """Something that a person should know before talking: ``code`` for programs, the others for reading;
-    ``told`` in the person's language, "" if it is not known there.
+    ``spoken`` in the person's language, "" if it is not known there.
     """
 
     code: str
     title: str
     detail: str = ""
-    told: str = ""
+    spoken: str = ""
 
 
 def language_of(locale: str) -> str:
     """Return the two or three letters of a locale ("de_DE.UTF-8" → "de"); English for "C" and without a
     locale.
     """
-    found = _LANGUAGE.fullmatch(locale.strip())
-    return found[1].lower() if found and found[1].upper() != "C" else "en"
+    match = _LANGUAGE.fullmatch(locale.strip())
+    return match[1].lower() if match and match[1].upper() != "C" else "en"
 
 
 def mismatch(
@@ -60,7 +60,7 @@ def mismatch(
         return []
     name = NAMES.get(language, language)
     can = "heard or spoken" if deaf and dumb else "heard" if deaf else "spoken"
-    known = ", ".join(NAMES.get(one, one) for one in sorted(hears or ()) if deaf) or "English"
+    known = ", ".join(NAMES.get(code, code) for code in sorted(hears or ()) if deaf) or "English"
     heard = f"What I hear is {known}." if deaf else "I answer in text as well."
     return [
         LanguageNotice(

@@ -136,8 +136,8 @@ class RoomSession:
             self._listen_to_another()
 
     def _listen_to_another(self) -> None:
-        rest = [one for one in self._room.remote_participants.values() if _is_person(one)]
-        owners = [one for one in rest if self._owners.has(one.identity, one.attributes)]
+        rest = [person for person in self._room.remote_participants.values() if _is_person(person)]
+        owners = [person for person in rest if self._owners.has(person.identity, person.attributes)]
         following = next(iter(owners or rest), None)
         self._listen_to(following.identity if following else None)
 

@@ -123,16 +123,16 @@ class PreparedParts:
             with suppress(asyncio.CancelledError, AgentTuiError):
                 await (await self._loading).aclose()
 
-    async def parts(self, told: Assignment) -> Parts:
-        """Return the parts for ``told``."""
-        choice = told.agent
+    async def parts(self, assignment: Assignment) -> Parts:
+        """Return the parts for ``assignment``."""
+        choice = assignment.agent
         is_usual = not (choice.stt or choice.tts or choice.hearing or choice.voice)
-        same_language = language_of(told.locale) == language_of(self._locale)
+        same_language = language_of(assignment.locale) == language_of(self._locale)
         if self._loading and is_usual and same_language and choice.end_of_turn is None:
             loaded = await asyncio.shield(self._loading)
             self._loading = None
             return loaded
-        return await load_parts(choice, told.locale)
+        return await load_parts(choice, assignment.locale)
 
 
 async def run_room(out: TextIO) -> None:
@@ -140,19 +140,19 @@ async def run_room(out: TextIO) -> None:
     life = Life(out)
     closing: list[Closable] = []
     async with PreparedParts() as prepared:
-        told = await life.begin()
-        if told is None:
+        assignment = await life.begin()
+        if assignment is None:
             return
-        check_who_answers(told)
+        check_who_answers(assignment)
         room = rtc.Room()
         room.on("disconnected", lambda _reason: life.end())
 
         async def talk() -> None:
-            await _join(room, told)
-            parts = await prepared.parts(told)
+            await _join(room, assignment)
+            parts = await prepared.parts(assignment)
             closing.append(parts)
             _notify(out, parts.notices)
-            agent = RoomSession(told, parts, room)
+            agent = RoomSession(assignment, parts, room)
             closing.append(agent)
             await agent.start()
             tell(out, "joined")
@@ -172,16 +172,16 @@ async def run_console(out: TextIO, address: str) -> None:
     life = Life(out)
     closing: list[Closable] = []
     async with PreparedParts() as prepared:
-        told = await life.begin()
-        if told is None:
+        assignment = await life.begin()
+        if assignment is None:
             return
-        check_who_answers(told)
+        check_who_answers(assignment)
 
         async def talk() -> None:
-            parts = await prepared.parts(told)
+            parts = await prepared.parts(assignment)
             closing.append(parts)
             _notify(out, parts.notices)
-            agent = ConsoleAgent(told, parts, where, life.end)
+            agent = ConsoleAgent(assignment, parts, where, life.end)
             closing.append(agent)
             try:
                 await agent.start()
@@ -208,12 +208,12 @@ async def run_worker(out: TextIO, name: str) -> None:
     if missing:
         raise ConfigError("a worker needs a LiveKit server", f"set {', '.join(missing)}")
     life = Life(out)
-    told = await life.begin()
-    if told is None:
+    assignment = await life.begin()
+    if assignment is None:
         return
-    if not told.backend_url:  # otherwise every job would fail
+    if not assignment.backend_url:  # otherwise every job would fail
         raise ConfigError(UNREADABLE, "backend_url is missing")
-    if not (told.conversation_id or told.agent.llm):
+    if not (assignment.conversation_id or assignment.agent.llm):
         why = "only rooms are served whose job names one in its metadata"
         tell(out, "notice", code="conversation", title="conversation_id is missing", detail=why)
     server = AgentServer(
@@ -228,7 +228,7 @@ async def run_worker(out: TextIO, name: str) -> None:
     )
 
     async def entry(context: JobContext) -> None:
-        await _serve_job(context, told)
+        await _serve_job(context, assignment)
 
     server.rtc_session(entry, agent_name=name or AGENT_NAME)
     server.on("worker_registered", lambda *_: tell(out, "joined"))
@@ -244,16 +244,16 @@ async def _serve_job(context: JobContext, shared: Assignment) -> None:
         special = read_assignment(context.job.metadata or "{}")
     except ConfigError:
         special = Assignment()
-    told = replace(
+    assignment = replace(
         shared,
         room=context.room.name,
         conversation_id=special.conversation_id or shared.conversation_id,
         locale=special.locale or shared.locale,
     )
-    check_who_answers(told)
-    parts = await load_parts(told.agent, told.locale)
+    check_who_answers(assignment)
+    parts = await load_parts(assignment.agent, assignment.locale)
     await context.connect()
-    agent = RoomSession(told, parts, context.room)
+    agent = RoomSession(assignment, parts, context.room)
 
     async def close() -> None:
         await _close_all([parts, agent])
@@ -262,10 +262,10 @@ async def _serve_job(context: JobContext, shared: Assignment) -> None:
     await agent.start()
 
 
-async def _join(room: rtc.Room, told: Assignment) -> None:
+async def _join(room: rtc.Room, assignment: Assignment) -> None:
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            await room.connect(told.url, told.token, rtc.RoomOptions(auto_subscribe=True))
+            await room.connect(assignment.url, assignment.token, rtc.RoomOptions(auto_subscribe=True))
     except TimeoutError as error:
         raise ConnectFailed(
             "the LiveKit server did not let the agent in", "no connection within 10 s"

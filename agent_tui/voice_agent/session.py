@@ -322,17 +322,17 @@ class Session:
 
 def _speech_record(item: llm.ChatMessage) -> SpeechRecord:
     """Return how a message was spoken; with its text only if the person cut in."""
-    known = item.metrics
+    metrics = item.metrics
     text = item.text_content or "" if item.interrupted else ""
     return SpeechRecord(
         OUR_WORDS.sub("", text),
-        known.get("started_speaking_at"),
-        known.get("stopped_speaking_at"),
-        hearing=known.get("transcription_delay"),
-        end_of_turn=known.get("end_of_turn_delay"),
-        model=known.get("llm_node_ttft"),
-        voice=known.get("tts_node_ttfb"),
-        whole=known.get("e2e_latency"),
+        metrics.get("started_speaking_at"),
+        metrics.get("stopped_speaking_at"),
+        hearing=metrics.get("transcription_delay"),
+        end_of_turn=metrics.get("end_of_turn_delay"),
+        model=metrics.get("llm_node_ttft"),
+        voice=metrics.get("tts_node_ttfb"),
+        whole=metrics.get("e2e_latency"),
     )
 
 

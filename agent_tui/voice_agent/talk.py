@@ -39,7 +39,7 @@ class VoiceTalk:
         """Return the first words: what a person can say, and what does not work here."""
         words = [HELLO[self.language]]
         words += [
-            notice.told or f"{notice.title[:1].upper()}{notice.title[1:]}. {notice.detail}."
+            notice.spoken or f"{notice.title[:1].upper()}{notice.title[1:]}. {notice.detail}."
             for notice in self.notices
         ]
         words.append((GREETING if self.can_hear else GREETING_TYPED)[self.language])
@@ -47,16 +47,16 @@ class VoiceTalk:
 
     async def start_recording(self, session: AgentSession[VoiceTalk]) -> Path | None:
         """Record what is heard and said from now on; return the file, ``None`` if there is no sound."""
-        heard, said = session.input.audio, session.output.audio
-        if heard is None or said is None:
+        audio_input, audio_output = session.input.audio, session.output.audio
+        if audio_input is None or audio_output is None:
             return None
         name = "".join(sign if sign.isalnum() else "-" for sign in self.room or "console")[:60]
         stamp = time.strftime("%Y%m%d-%H%M%S")
         path = voice_folder() / "recordings" / f"{name}-{stamp}.ogg"
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.recorder = RecorderIO(agent_session=session)
-        session.input.audio = self.recorder.record_input(heard)
-        session.output.audio = self.recorder.record_output(said)
+        session.input.audio = self.recorder.record_input(audio_input)
+        session.output.audio = self.recorder.record_output(audio_output)
         await self.recorder.start(output_path=path)
         return path
 

@@ -125,9 +125,9 @@ def envelope(sound: bytes) -> npt.NDArray[np.float64]:
     return loudness
 
 
-def likeness(said: bytes, heard: bytes) -> float:
+def likeness(sample: bytes, heard: bytes) -> float:
     """Return how alike the envelopes of what was said and heard are at the best delay: 1 is the same."""
-    wanted, got = envelope(said), envelope(heard)
+    wanted, got = envelope(sample), envelope(heard)
     if got.size < wanted.size:
         return 0.0
     return max(
@@ -137,9 +137,9 @@ def likeness(said: bytes, heard: bytes) -> float:
     )
 
 
-async def play_all(sound: DeviceSound, said: bytes) -> None:
+async def play_all(sound: DeviceSound, sample: bytes) -> None:
     """Play and wait until it is over; a null sink renders up to two seconds ahead."""
-    sound.play(said + bytes(3 * 96_000))
+    sound.play(sample + bytes(3 * 96_000))
     await until(lambda: sound.queued_seconds == 0, "the end of what is played")
 
 
@@ -155,13 +155,13 @@ async def flowing(sound: DeviceSound, path: Path) -> None:
 
 
 async def test_what_is_spoken_into_the_microphone_is_heard(server: Pulse, tmp_path: Path) -> None:
-    said = speech()
+    sample = speech()
     path = tmp_path / "said.wav"
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(48_000)
-        file.writeframes(said)
+        file.writeframes(sample)
     async with opened() as sound, aclosing(sound.captured()) as captured:
         assert sound.status.input_name == "Microphone"
         heard = b"".join([await anext(captured) for _ in range(10)])
@@ -170,17 +170,17 @@ async def test_what_is_spoken_into_the_microphone_is_heard(server: Pulse, tmp_pa
             heard += await anext(captured)
         for _ in range(100):
             heard += await anext(captured)
-    assert likeness(said, heard) > LIKE
+    assert likeness(sample, heard) > LIKE
 
 
 async def test_what_is_played_is_heard_at_the_speaker(server: Pulse) -> None:
-    said = speech()
+    sample = speech()
     with server.records() as path:
         async with opened(CONSOLE_LIMITS) as sound:
             await flowing(sound, path)
-            await play_all(sound, said)
+            await play_all(sound, sample)
             assert sound.status.underruns == 0
-    assert likeness(said, path.read_bytes()) > LIKE
+    assert likeness(sample, path.read_bytes()) > LIKE
 
 
 @pytest.mark.long
@@ -215,7 +215,7 @@ async def test_a_minute_with_a_busy_screen_has_no_underrun(server: Pulse) -> Non
 
 async def test_another_speaker_is_taken_while_sound_runs(server: Pulse) -> None:
     server.add_sink("headset")
-    said = speech()
+    sample = speech()
     with server.records("headset") as path:
         async with opened(CONSOLE_LIMITS) as sound:
             assert sound.status.output_name == "Speaker"
@@ -225,8 +225,8 @@ async def test_another_speaker_is_taken_while_sound_runs(server: Pulse) -> None:
             await sound.choose("output", device.key)
             assert sound.status.output_name == "headset"
             await flowing(sound, path)
-            await play_all(sound, said)
-    assert likeness(said, path.read_bytes()) > LIKE
+            await play_all(sound, sample)
+    assert likeness(sample, path.read_bytes()) > LIKE
 
 
 async def test_a_speaker_that_is_pulled_out_comes_back_by_itself(server: Pulse) -> None:

@@ -29,7 +29,7 @@ def wav(kind: int, bits: int, rate: int, channels: int, body: bytes, size: int |
         (b"LIST", b"abc\0", 3),
         (b"data", body, len(body) if size is None else size),
     ]
-    inside = b"WAVE" + b"".join(name + struct.pack("<I", told) + data for name, data, told in chunks)
+    inside = b"WAVE" + b"".join(name + struct.pack("<I", size) + data for name, data, size in chunks)
     return b"RIFF" + struct.pack("<I", len(inside)) + inside
 
 

@@ -34,7 +34,7 @@ async def spoken(voice: Voice, text: str) -> bytes:
     resampler = rtc.AudioResampler(voice.rate, RATE, quality=rtc.AudioResamplerQuality.HIGH)
     frame = rtc.AudioFrame(pcm, voice.rate, 1, len(pcm) // 2)
     sound = np.concatenate(
-        [np.frombuffer(one.data, np.int16) for one in (*resampler.push(frame), *resampler.flush())]
+        [np.frombuffer(part.data, np.int16) for part in (*resampler.push(frame), *resampler.flush())]
     )
     (loud,) = np.nonzero(np.abs(sound) > HEARD)
     return sound[loud[0] : loud[-1] + 1].tobytes()
@@ -44,7 +44,7 @@ def at_16_khz(sound: bytes) -> bytes:
     """Return 48 kHz sound as models of speech want it."""
     resampler = rtc.AudioResampler(RATE, 16_000, quality=rtc.AudioResamplerQuality.HIGH)
     frame = rtc.AudioFrame(sound, RATE, 1, len(sound) // 2)
-    return b"".join(bytes(one.data.cast("b")) for one in (*resampler.push(frame), *resampler.flush()))
+    return b"".join(bytes(part.data.cast("b")) for part in (*resampler.push(frame), *resampler.flush()))
 
 
 def usual_voice() -> VoiceModel:
@@ -78,16 +78,16 @@ class AgentProcess:
 
     async def says(self, state: str) -> dict[str, str]:
         """Wait for a state and return its line."""
-        found: list[dict[str, str]] = []
+        lines: list[dict[str, str]] = []
 
         def is_there() -> bool:
-            found[:] = [line for line in self.states if line["state"] == state]
-            return bool(found) or self._reader.done()
+            lines[:] = [line for line in self.states if line["state"] == state]
+            return bool(lines) or self._reader.done()
 
         async with asyncio.timeout(PATIENCE_SECONDS), self._said:
             await self._said.wait_for(is_there)
-        assert found, (state, self.states, self.log.read_text())
-        return found[0]
+        assert lines, (state, self.states, self.log.read_text())
+        return lines[0]
 
     async def ended(self) -> tuple[int, float]:
         """Wait for the end; return the exit code and how long that took."""
@@ -211,8 +211,8 @@ class ConsolePeer:
             async with asyncio.timeout(PATIENCE_SECONDS), self._moved:
                 await self._moved.wait_for(is_so)
         except TimeoutError:
-            told = [event for event in self.events if event[0] != "session_usage_updated"]
-            raise AssertionError(f"it never came: {told[-10:]}") from None
+            events = [event for event in self.events if event[0] != "session_usage_updated"]
+            raise AssertionError(f"it never came: {events[-10:]}") from None
 
     async def idle(self) -> None:
         """Wait until the agent listens and nothing plays."""
@@ -242,15 +242,15 @@ class ConsolePeer:
         added = [event.item.message for name, event in self.events if name == "conversation_item_added"]
         return [item for item in added if item.content and pb.ChatRole.Name(item.role).lower() == role]
 
-    def said(self) -> list[str]:
+    def answers(self) -> list[str]:
         """Return what the agent said, item by item."""
         return ["".join(part.text for part in item.content) for item in self.items("assistant")]
 
     @property
     def words(self) -> str:
         """Return all words of answers that were sent while they were spoken."""
-        told = [event.payload.fields for name, event in self.events if name == "debug_message"]
-        return "".join(fields["text"].string_value for fields in told)
+        messages = [event.payload.fields for name, event in self.events if name == "debug_message"]
+        return "".join(fields["text"].string_value for fields in messages)
 
     def words_before_item(self, number: int) -> str:
         """Return the words of an answer that were sent before its item."""

@@ -52,11 +52,11 @@ async def answer(model: AgentTasksLLM, errors: list[Any] | None = None) -> str:
         model.on("error", lambda event: errors.append(event))
     chat = llm.ChatContext.empty()
     chat.add_message(role="user", content="Hi")
-    said = ""
+    words = ""
     async with model.chat(chat_ctx=chat, conn_options=QUICKLY) as stream:
         async for chunk in stream:
-            said += chunk.delta.content or "" if chunk.delta else ""
-    return said
+            words += chunk.delta.content or "" if chunk.delta else ""
+    return words
 
 
 async def test_words_are_said_as_they_come_and_the_session_lasts(
@@ -104,17 +104,17 @@ async def test_nothing_is_repeated_once_words_were_said(model: AgentTasksLLM, se
     service.script = ["cut"]
     chat = llm.ChatContext.empty()
     chat.add_message(role="user", content="Hi")
-    said = ""
+    words = ""
 
     async def read() -> None:
-        nonlocal said
+        nonlocal words
         async with model.chat(chat_ctx=chat, conn_options=QUICKLY) as stream:
             async for chunk in stream:
-                said += chunk.delta.content or "" if chunk.delta else ""
+                words += chunk.delta.content or "" if chunk.delta else ""
 
     with pytest.raises(APIError) as failed:
         await read()
-    assert (said, failed.value.retryable, len(service.posts)) == ("one two ", False, 1)
+    assert (words, failed.value.retryable, len(service.posts)) == ("one two ", False, 1)
 
 
 async def test_a_file_that_the_service_has_is_not_sent_again_after_a_break(
@@ -156,16 +156,16 @@ async def test_who_cuts_in_cancels_the_task_and_the_history_keeps_what_was_said(
     session = await talking(model)
     service.script = ["slow"]
     speech = session.generate_reply(user_input="go")
-    await service.until(lambda one: any(frame["data"].get("taskId") == "t1" for frame in one.frames))
+    await service.until(lambda service: any(frame["data"].get("taskId") == "t1" for frame in service.frames))
     while not session.history.items or session.agent_state != "speaking":
         await asyncio.sleep(0)
         if speech.done():
             break
     await session.interrupt()
-    await service.until(lambda one: one.cancelled == ["t1"])
+    await service.until(lambda service: service.cancelled == ["t1"])
     assert speech.interrupted
-    said = (await session.run(user_input="next")).events
-    assert [event.item.text_content or "" for event in said if event.type == "message"][
+    events = (await session.run(user_input="next")).events
+    assert [event.item.text_content or "" for event in events if event.type == "message"][
         -1
     ].split() == WORDS.split()
     await session.aclose()
@@ -197,8 +197,8 @@ async def test_a_file_waits_until_the_service_takes_a_question(
         await answer(model)
     await answer(model)
     await answer(model)
-    told = [[file["name"] for file in post.get("attachments", ())] for post in service.posts]
-    assert told == [[], ["a.txt"], ["a.txt"], []]
+    names = [[file["name"] for file in post.get("attachments", ())] for post in service.posts]
+    assert names == [[], ["a.txt"], ["a.txt"], []]
     assert [post.get("sessionId") for post in service.posts] == [None, "s1", "s1", "s1"]
 
 
@@ -214,7 +214,7 @@ def test_the_newest_words_of_a_person_become_the_prompt() -> None:
 
 
 def test_the_locale_chooses_the_language() -> None:
-    assert [language_of(one) for one in ("zh-CN", "ru_RU.UTF-8", "en_GB", "C", "")] == [
+    assert [language_of(locale) for locale in ("zh-CN", "ru_RU.UTF-8", "en_GB", "C", "")] == [
         "zh",
         "ru",
         "en",

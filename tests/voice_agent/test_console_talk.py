@@ -49,12 +49,12 @@ END_SECONDS = 3.0
 
 
 def answers(request: ModelRequest) -> Script:
-    said = request.messages[-1].content.lower()
+    question = request.messages[-1].content.lower()
     if request.messages[-1].role == "tool":
         return ["Two rooms are running, and one is paused."]
-    if "change" in said:
+    if "change" in question:
         return [call("change", {"by": "me"})]
-    if "story" in said:
+    if "story" in question:
         return [STORY]
     return ["Let me look. ", call("look", {})]
 
@@ -75,7 +75,7 @@ async def voice() -> AsyncIterator[Voice]:
 
 @asynccontextmanager
 async def talk(
-    running: ChatBackend, folder: Path, **told: Any
+    running: ChatBackend, folder: Path, **orders: Any
 ) -> AsyncIterator[tuple[ConsolePeer, AgentProcess, str]]:
     path = await running.chat(kind="voice", enabled_tools=["look", "change"])
     address = f"http://127.0.0.1:{running.client.port}"
@@ -84,7 +84,7 @@ async def talk(
         "backend_token": TOKEN,
         "conversation_id": path.rpartition("/")[2],
     }
-    async with console(folder, **conversation, **told) as (peer, agent):
+    async with console(folder, **conversation, **orders) as (peer, agent):
         yield peer, agent, path
 
 
@@ -92,15 +92,15 @@ async def test_a_question_is_heard_word_by_word_asked_and_answered_aloud(
     running: ChatBackend, voice: Voice, tmp_path: Path
 ) -> None:
     async with talk(running, tmp_path) as (peer, agent, path):
-        await peer.until(lambda: bool(peer.said()))
+        await peer.until(lambda: bool(peer.answers()))
         await peer.idle()
-        assert "Ask me" in peer.said()[0]
+        assert "Ask me" in peer.answers()[0]
         await peer.ask(await spoken(voice, QUESTION))
         assert plain_words(peer.heard(final=True)[0]) == plain_words(QUESTION)
         assert "What" in peer.heard(final=False)[0]
-        await peer.until(lambda: len(peer.said()) == 2)
-        assert peer.said()[1] == "Let me look. \n\nTwo rooms are running, and one is paused."
-        assert peer.words_before_item(1).split() == peer.said()[1].split()
+        await peer.until(lambda: len(peer.answers()) == 2)
+        assert peer.answers()[1] == "Let me look. \n\nTwo rooms are running, and one is paused."
+        assert peer.words_before_item(1).split() == peer.answers()[1].split()
         tools = [event for name, event in peer.events if name == "tool_execution_updated"]
         assert [event.WhichOneof("update") for event in tools] == ["started", "ended"]
         assert tools[0].started.function_call.name == "look"
@@ -149,8 +149,8 @@ async def test_typed_words_are_answered_aloud_and_interrupt(running: ChatBackend
         await peer.type("What is running?")
         await first
         assert peer.cleared
-        await peer.until(lambda: any(said.endswith("one is paused.") for said in peer.said()))
-        assert not any(said.endswith("on a shelf.") for said in peer.said())
+        await peer.until(lambda: any(answer.endswith("one is paused.") for answer in peer.answers()))
+        assert not any(answer.endswith("on a shelf.") for answer in peer.answers())
 
 
 async def test_the_interrupt_key_of_a_terminal_ends_the_answer_where_its_voice_is(
@@ -190,8 +190,8 @@ async def test_what_asks_says_so_once_and_a_key_on_the_screen_lets_it_go_on(
         answer = f"{path}/asks/{stored.id}/{step.id}"
         assert (await running.post(answer, {"decision": "once"})).status < 300
         await typed
-        assert peer.said()[-1].count("needs your approval on the screen") == 1
-        assert peer.said()[-1].endswith("one is paused.")
+        assert peer.answers()[-1].count("needs your approval on the screen") == 1
+        assert peer.answers()[-1].endswith("one is paused.")
 
 
 async def test_a_spoken_yes_leaves_the_key_to_the_screen_and_a_spoken_no_denies(
@@ -209,9 +209,9 @@ async def test_a_spoken_yes_leaves_the_key_to_the_screen_and_a_spoken_no_denies(
         await peer.say(await spoken(voice, "Please do not do that."))
         await typed
         stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
-        assert [one.role for one in stored] == ["user", "assistant"]
+        assert [message.role for message in stored] == ["user", "assistant"]
         assert [step.status for step in stored[-1].steps if step.type == "tool_call"] == ["denied"]
-        assert peer.said()[-1].endswith("one is paused.")
+        assert peer.answers()[-1].endswith("one is paused.")
         assert len(peer.heard(final=True)) == 2  # both are shown
 
 
@@ -221,21 +221,21 @@ async def test_recording_asks_first_and_another_voice_takes_over(
 ) -> None:
     async with talk(running, tmp_path, greets=False) as (peer, _agent, _path):
         first = asyncio.create_task(peer.type("Please record this conversation."))
-        await peer.until(lambda: any("Do you agree" in said for said in peer.said()))
+        await peer.until(lambda: any("Do you agree" in answer for answer in peer.answers()))
         await peer.idle()
         await peer.type("Maybe.")
-        assert "yes or no" in peer.said()[-1]
+        assert "yes or no" in peer.answers()[-1]
         await peer.type("Yes, go ahead.")
         await first
-        await peer.until(lambda: "I am recording now." in peer.said())
+        await peer.until(lambda: "I am recording now." in peer.answers())
         await peer.idle()
         await peer.type("Use another voice.")
-        await peer.until(lambda: any("other voice" in said for said in peer.said()))
+        await peer.until(lambda: any("other voice" in answer for answer in peer.answers()))
         assert any(event.item.HasField("agent_handoff") for name, event in peer.events[1:]
                    if name == "conversation_item_added")  # fmt: skip
         await peer.idle()
         await peer.type("Stop the recording.")
-        await peer.until(lambda: any("I have stopped" in said for said in peer.said()))
+        await peer.until(lambda: any("I have stopped" in answer for answer in peer.answers()))
         (file,) = (tmp_path / "voice" / "recordings").iterdir()
         assert file.stat().st_size > 1000
         assert not running.model.calls  # nothing of this is a model's business
@@ -244,11 +244,11 @@ async def test_recording_asks_first_and_another_voice_takes_over(
 async def test_a_no_records_nothing(running: ChatBackend, tmp_path: Path) -> None:
     async with talk(running, tmp_path, greets=False) as (peer, _agent, _path):
         first = asyncio.create_task(peer.type("Record us."))
-        await peer.until(lambda: any("Do you agree" in said for said in peer.said()))
+        await peer.until(lambda: any("Do you agree" in answer for answer in peer.answers()))
         await peer.idle()
         await peer.type("No.")
         await first
-        await peer.until(lambda: "Then I record nothing." in peer.said())
+        await peer.until(lambda: "Then I record nothing." in peer.answers())
         assert not (tmp_path / "voice" / "recordings").exists()
 
 
@@ -261,12 +261,12 @@ async def test_every_answer_that_fails_is_apologised_for_once(tmp_path: Path) ->
     async with chat_backend(tmp_path, failing) as running, talk(running, tmp_path, greets=False) as talking:
         peer, _agent, _path = talking
         first = asyncio.create_task(peer.type("Well?"))
-        await peer.until(lambda: len(peer.said()) == 1)
+        await peer.until(lambda: len(peer.answers()) == 1)
         second = asyncio.create_task(peer.type("And now?"))
-        await peer.until(lambda: len(peer.said()) == 2)
+        await peer.until(lambda: len(peer.answers()) == 2)
         first.cancel()
         second.cancel()
-        assert peer.said() == [TOO_LONG_WORDS["en"], APOLOGY["en"]]
+        assert peer.answers() == [TOO_LONG_WORDS["en"], APOLOGY["en"]]
         assert [name for name, _ in peer.events].count("error") == 2
 
 
@@ -275,7 +275,7 @@ async def test_an_answer_that_runs_out_of_tokens_says_so_behind_its_words(tmp_pa
     async with chat_backend(tmp_path, cut) as running, talk(running, tmp_path, greets=False) as talking:
         peer, _agent, _path = talking
         await peer.type("Count.")
-        assert peer.said() == [f"One and\n\n{RAN_OUT_WORDS['en']}"]
+        assert peer.answers() == [f"One and\n\n{RAN_OUT_WORDS['en']}"]
         assert "error" not in [name for name, _ in peer.events]
 
 
@@ -287,8 +287,8 @@ async def test_a_language_that_is_not_heard_is_said_before_anybody_talks(
         notice = await agent.says("notice")
         assert notice["code"] == "voice.language"
         assert [line["state"] for line in agent.states] == ["warm", "notice", "joined"]
-        await peer.until(lambda: bool(peer.said()))
-        assert "German is not heard" in peer.said()[0]
+        await peer.until(lambda: bool(peer.answers()))
+        assert "German is not heard" in peer.answers()[0]
 
 
 async def test_an_agent_service_may_think_for_it(running: ChatBackend, tmp_path: Path) -> None:
@@ -296,12 +296,12 @@ async def test_an_agent_service_may_think_for_it(running: ChatBackend, tmp_path:
         thinks = {"llm": f"tasks:{service.url}"}
         async with talk(running, tmp_path, greets=False, agent=thinks) as (peer, agent, path):
             await peer.type("Are you there?")
-            assert [said.strip() for said in peer.said()] == [WORDS]
+            assert [answer.strip() for answer in peer.answers()] == [WORDS]
             assert not running.model.calls
             agent.child.terminate()
             assert (await agent.ended())[0] == 0
             stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
-            assert [(one.role, one.text) for one in stored] == [
+            assert [(message.role, message.text) for message in stored] == [
                 ("user", "Are you there?"),
                 ("assistant", WORDS),
             ]
@@ -345,7 +345,7 @@ async def test_what_a_plugin_answers_is_kept_too_and_what_the_conversation_answe
         agent.child.terminate()
         assert (await agent.ended())[0] == 0
         stored = decode_messages((await running.client.call("GET", f"{path}/messages")).json)
-        assert [(one.role, one.text) for one in stored] == [
+        assert [(message.role, message.text) for message in stored] == [
             ("user", "Good morning."),
             ("assistant", "You said: Good morning."),
             ("user", "Now fail with a story."),
@@ -360,10 +360,10 @@ async def test_without_an_ear_and_without_a_voice_people_type_and_read(
     nothing = {"hearing": "nothing", "voice": "nobody"}
     async with talk(running, tmp_path, agent=nothing) as (peer, agent, _path):
         assert [line["state"] for line in agent.states] == ["warm", "notice", "notice", "joined"]
-        await peer.until(lambda: bool(peer.said()))
-        assert "Type to me" in peer.said()[0]
+        await peer.until(lambda: bool(peer.answers()))
+        assert "Type to me" in peer.answers()[0]
         await peer.type("What is running?")
-        assert peer.said()[-1].endswith("one is paused.")
+        assert peer.answers()[-1].endswith("one is paused.")
         assert not peer.first_sounds
         agent.child.terminate()
         assert (await agent.ended())[0] == 0
@@ -400,15 +400,15 @@ async def test_the_agent_ends_when_its_parent_or_its_terminal_has_gone(
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("orders", "words"),
     [
         ({"agent": {"stt": "deepgram:nova-3"}}, "livekit-agents[deepgram]"),
         ({"agent": {"hearing": "large-v9"}}, "voice setup"),
     ],
 )
-async def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, told: dict[str, Any], words: str) -> None:
+async def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, orders: dict[str, Any], words: str) -> None:
     async with agent_process(tmp_path, "console", "--connect-addr", "127.0.0.1:1") as agent:
-        agent.tell(backend_url="http://127.0.0.1:1", conversation_id="1", **told)
+        agent.tell(backend_url="http://127.0.0.1:1", conversation_id="1", **orders)
         line = await agent.says("notice" if "voice setup" in words else "failed")
         assert words in line["detail"]
 
@@ -427,7 +427,7 @@ LIVEKIT = dict.fromkeys(("LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET")
 
 
 @pytest.mark.parametrize(
-    ("mode", "told", "code", "words"),
+    ("mode", "orders", "code", "words"),
     [
         (CONSOLE, f'{{{TO_BACKEND}, "conversation_id": "1"}}\n', 5, "nothing listens at 127.0.0.1:1"),
         (CONSOLE, f"{{{TO_BACKEND}}}\n", 2, "conversation_id is missing"),
@@ -436,12 +436,12 @@ LIVEKIT = dict.fromkeys(("LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET")
     ],
 )
 def test_a_file_on_standard_input_says_it_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: tuple[str, ...], told: str, code: int, words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: tuple[str, ...], orders: str, code: int, words: str
 ) -> None:
     for name, value in LIVEKIT.items():
         monkeypatch.setenv(name, value)
-    path = tmp_path / "told.json"
-    path.write_text(told)
+    path = tmp_path / "orders.json"
+    path.write_text(orders)
     command = [sys.executable, "-P", "-m", "agent_tui.voice_agent", *mode]
     with path.open() as stdin:
         ended = subprocess.run(command, stdin=stdin, capture_output=True, cwd=tmp_path, check=False)

@@ -147,8 +147,8 @@ async def test_what_was_really_said_is_put_on_record(running: ChatBackend) -> No
     await answer(talking, "How many?")
     await talking.record(talking.answer_id, SpeechRecord("Let me", 1.0, 2.0, whole=0.5), interrupted=True)
     stored = await running.client.call("GET", f"/api/conversations/{talking.id}/messages")
-    (_, said) = decode_messages(stored.json)
-    assert said.spoken == SpeechRecord("Let me", 1.0, 2.0, whole=0.5)
+    (_, message) = decode_messages(stored.json)
+    assert message.spoken == SpeechRecord("Let me", 1.0, 2.0, whole=0.5)
     await talking.aclose()
 
 

@@ -152,7 +152,9 @@ def test_a_decoder_that_goes_in_circles_is_found_out(text: str, looped: bool) ->
 
 
 def test_only_known_words_are_taken_from_the_second_look() -> None:
-    known = {"rooms", "pause", "the", "first"}
-    assert with_known_words("What runes are open?", "What rooms are open?", known) == "What rooms are open?"
-    assert with_known_words("Rezoom it", "Resume it", known) == "Rezoom it"
-    assert with_known_words("Hum", "Pause the first room.", known) == "Hum"
+    vocabulary = {"rooms", "pause", "the", "first"}
+    assert (
+        with_known_words("What runes are open?", "What rooms are open?", vocabulary) == "What rooms are open?"
+    )
+    assert with_known_words("Rezoom it", "Resume it", vocabulary) == "Rezoom it"
+    assert with_known_words("Hum", "Pause the first room.", vocabulary) == "Hum"

@@ -18,10 +18,10 @@ pytestmark = pytest.mark.voice
 async def test_a_turn_without_words_is_not_answered() -> None:
     talk = VoiceTalk("demo", lambda: True, lambda _: False)
     guide = GuideAgent(talk)
-    for said in ("", " \n"):
+    for words in ("", " \n"):
         with pytest.raises(StopResponse):
             await guide.on_user_turn_completed(
-                llm.ChatContext.empty(), llm.ChatMessage(role="user", content=[said])
+                llm.ChatContext.empty(), llm.ChatMessage(role="user", content=[words])
             )
     talk.turn.heard(by_owner=True)
     question = llm.ChatMessage(role="user", content=["What rooms are running?"])

@@ -38,11 +38,11 @@ async def voice(request: pytest.FixtureRequest) -> AsyncIterator[Voice]:
 
 async def test_what_a_voice_says_is_heard_and_silence_is_not(voice: Voice) -> None:
     decoding = await whisper.load()
-    said = "Tell me a short story about a small robot."
+    text = "Tell me a short story about a small robot."
     silence = bytes(16_000)
-    heard = await decoding.decode(silence + at_16_khz(await spoken(voice, said)) + silence)
+    heard = await decoding.decode(silence + at_16_khz(await spoken(voice, text)) + silence)
     assert (
-        len(set(plain_words(said)) - set(plain_words(heard.text))) <= 1
+        len(set(plain_words(text)) - set(plain_words(heard.text))) <= 1
     )  # voices are not the same each time
     assert heard.is_plausible(2.0)
     assert not (await decoding.decode(bytes(64_000))).is_plausible(1.0)

@@ -68,7 +68,7 @@ class House:
         self._stack = stack
         self._folder = folder
 
-    async def told(self, **more: object) -> dict[str, str]:
+    async def orders(self, **more: object) -> dict[str, str]:
         path = await self.backend.chat(kind="voice", **more)
         return {
             "backend_url": f"http://127.0.0.1:{self.backend.client.port}",
@@ -80,7 +80,7 @@ class House:
     async def agent(self, **more: object) -> AgentProcess:
         agent = await self._stack.enter_async_context(agent_process(self._folder, "room"))
         here = {"url": self.server.url, "token": self.server.agent_token()}
-        agent.tell(**{**await self.told(), **here, **more})
+        agent.tell(**{**await self.orders(), **here, **more})
         await agent.says("joined")
         return agent
 
@@ -207,13 +207,13 @@ async def test_a_guest_does_not_drive_the_agent_and_has_only_tools_that_look(hou
 async def test_only_an_owner_answers_what_asks_and_neither_word_is_a_question(tmp_path: Path) -> None:
     async with a_house(tmp_path, writer()) as house:
         alice = await house.somebody("alice", is_owner=True)
-        told = await house.told(enabled_tools=["change"])
-        await house.agent(greets=False, **told)
+        orders = await house.orders(enabled_tools=["change"])
+        await house.agent(greets=False, **orders)
         bob = await house.somebody("bob")
         await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
 
         async def status() -> list[str]:
-            path = f"/api/conversations/{told['conversation_id']}/messages"
+            path = f"/api/conversations/{orders['conversation_id']}/messages"
             stored = decode_messages((await house.backend.client.call("GET", path)).json)
             return [step.status for step in stored[-1].steps if step.type == "tool_call"]
 
@@ -231,8 +231,8 @@ async def test_only_an_owner_answers_what_asks_and_neither_word_is_a_question(tm
         assert await status() == ["asks"]
         await alice.type("No.")
         await alice.until(lambda: bool(alice.texts("assistant")))
-        said = alice.texts("assistant")[-1].split("\n")
-        assert [line for line in said if line] == OWNERS_ANSWER
+        lines = alice.texts("assistant")[-1].split("\n")
+        assert [line for line in lines if line] == OWNERS_ANSWER
         assert await status() == ["denied"]
         await alice.idle()
 
@@ -266,7 +266,7 @@ async def test_a_question_is_answered_although_the_server_died_while_its_answer_
 ) -> None:
     house.backend.model.free = False
     alice = await house.somebody("alice", is_owner=True)
-    orders = await house.told()
+    orders = await house.orders()
     await house.agent(greets=False, **orders)
     await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
     await alice.type("What is running?")
@@ -320,7 +320,7 @@ async def test_a_bad_token_is_one_line_and_never_shown(house: House, tmp_path: P
     async with agent_process(tmp_path, "room") as agent:
         house.server.secret = "0" * 64
         token = house.server.agent_token()
-        agent.tell(**await house.told(), url=house.server.url, token=token)
+        agent.tell(**await house.orders(), url=house.server.url, token=token)
         failed = await agent.says("failed")
         assert "the token was refused" in failed["detail"]
         assert (await agent.ended())[0] == 5
@@ -334,7 +334,7 @@ async def test_a_worker_is_sent_to_the_room_that_asks_for_it(house: House, tmp_p
         "LIVEKIT_API_SECRET": house.server.secret,
     }
     async with agent_process(tmp_path, "worker", "--name", "helper", **env) as worker:
-        worker.tell(**await house.told(), greets=False)
+        worker.tell(**await house.orders(), greets=False)
         await worker.says("joined")
         alice = await house.somebody("alice", is_owner=True, dispatch="helper")
         await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")

@@ -11,7 +11,7 @@ from agent_tui.voice_agent.speaking.speakable import speakable
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "speech"),
     [
         ("Use `pause_room` to pause.", "Use pause room to pause."),
         ("pause_room() and resume_room", "pause room and resume room"),
@@ -29,8 +29,8 @@ from agent_tui.voice_agent.speaking.speakable import speakable
         ("a < b", "a < b"),
     ],
 )
-def test_writing_becomes_speech(written: str, said: str) -> None:
-    assert speakable(written) == said
+def test_writing_becomes_speech(written: str, speech: str) -> None:
+    assert speakable(written) == speech
 
 
 @pytest.mark.parametrize("empty", ["", "...", "---", "```", "**", " \n ", "😀"])
@@ -45,9 +45,9 @@ def test_other_languages_keep_their_numbers() -> None:
 
 @given(st.text())
 def test_whatever_comes_can_be_said(text: str) -> None:
-    said = speakable(text)
-    assert not set("*`|{}[]") & set(said)
-    assert "\n" not in said
+    speech = speakable(text)
+    assert not set("*`|{}[]") & set(speech)
+    assert "\n" not in speech
 
 
 def pushed(pieces: list[str]) -> list[str]:

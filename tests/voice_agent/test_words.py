@@ -28,7 +28,7 @@ from agent_tui.voice_instructions import Language
 
 
 @pytest.mark.parametrize(
-    ("said", "tool"),
+    ("words", "tool"),
     [
         ("Record this conversation, please.", "start_recording"),
         ("Could you start recording now?", "start_recording"),
@@ -53,13 +53,13 @@ from agent_tui.voice_instructions import Language
         ("Tell me about voices.", ""),
     ],
 )
-def test_wishes_of_the_session_are_told_from_questions(said: str, tool: str) -> None:
-    wanted = wish(said)
+def test_wishes_of_the_session_are_told_from_questions(words: str, tool: str) -> None:
+    wanted = wish(words)
     assert (wanted.tool if wanted else "") == tool
 
 
 @pytest.mark.parametrize(
-    ("said", "alone", "cutting_in"),
+    ("words", "alone", "cutting_in"),
     [
         ("Stop.", True, True),
         ("Okay, stop please.", True, True),
@@ -89,14 +89,14 @@ def test_wishes_of_the_session_are_told_from_questions(said: str, tool: str) -> 
     ],
 )
 def test_who_tells_the_agent_to_be_silent_is_told_from_who_asks(
-    said: str, alone: bool, cutting_in: bool
+    words: str, alone: bool, cutting_in: bool
 ) -> None:
-    assert hushes(said, cut_in=False) is alone
-    assert hushes(said, cut_in=True) is cutting_in
+    assert hushes(words, cut_in=False) is alone
+    assert hushes(words, cut_in=True) is cutting_in
 
 
 @pytest.mark.parametrize(
-    ("said", "agreed"),
+    ("words", "agreed"),
     [
         ("Yes.", True),
         ("Sure, go ahead.", True),
@@ -121,14 +121,14 @@ def test_who_tells_the_agent_to_be_silent_is_told_from_who_asks(
         ("", None),
     ],
 )
-def test_consent_is_a_yes_and_never_guessed(said: str, agreed: bool | None) -> None:
-    assert agrees(said) is agreed
+def test_consent_is_a_yes_and_never_guessed(words: str, agreed: bool | None) -> None:
+    assert agrees(words) is agreed
 
 
 def test_what_our_agent_says_of_itself_is_in_the_language_that_is_spoken() -> None:
-    said = [value for value in vars(sentences).values() if isinstance(value, dict) and "zh" in value]
-    assert len(said) > 15
-    for words in said:
+    tables = [value for value in vars(sentences).values() if isinstance(value, dict) and "zh" in value]
+    assert len(tables) > 15
+    for words in tables:
         for language in ("ru", "zh"):
             assert not re.search("[A-Za-z]", words[language].replace("{name}", "")), words[language]
 
@@ -176,12 +176,12 @@ def test_a_language_that_is_not_heard_or_spoken_is_said_before_anybody_talks() -
     assert notice.code == "voice.language"
     assert notice.title == "German is not heard or spoken by the models on this machine"
     assert "voice setup" in notice.detail
-    assert not notice.told
+    assert not notice.spoken
     (deaf,) = mismatch("zh", hears=("en",), speaks=("zh",))
     assert deaf.title == "Chinese is not heard by the models on this machine"
     talk = VoiceTalk("demo", lambda: True, lambda _: False, language="zh", notices=(deaf,))
-    assert talk.greeting() == f"你好。{deaf.told}可以问我有哪些房间在运行，也可以随便聊。"
-    assert deaf.told.startswith("这台机器上的模型听不懂中文。")
+    assert talk.greeting() == f"你好。{deaf.spoken}可以问我有哪些房间在运行，也可以随便聊。"
+    assert deaf.spoken.startswith("这台机器上的模型听不懂中文。")
     missing = LanguageNotice("voice.missing", "the voice joe did not start", "no memory")
     talk = VoiceTalk("demo", lambda: True, lambda _: False, can_hear=False, notices=(missing,))
     assert talk.greeting() == "Hello. The voice joe did not start. no memory. I cannot hear here. Type to me."
@@ -209,12 +209,12 @@ def test_an_assignment_is_read_and_its_secrets_never_show() -> None:
             "unknown": {"of": "a later version"},
         }
     )
-    told = read_assignment(line)
-    assert told.token == "eyJ-token"
-    assert told.agent == VoiceAgentConfig(stt="deepgram:nova-3", end_of_turn=1)
-    assert told.owners == ("user-a",)
-    assert "eyJ" not in repr(told)
-    assert "secret" not in repr(told)
+    assignment = read_assignment(line)
+    assert assignment.token == "eyJ-token"
+    assert assignment.agent == VoiceAgentConfig(stt="deepgram:nova-3", end_of_turn=1)
+    assert assignment.owners == ("user-a",)
+    assert "eyJ" not in repr(assignment)
+    assert "secret" not in repr(assignment)
 
 
 @pytest.mark.parametrize(

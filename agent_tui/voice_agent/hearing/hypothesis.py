@@ -67,8 +67,8 @@ def plain_words(text: str) -> list[str]:
     return re.findall(r"[\w']+", text.lower())
 
 
-def with_known_words(text: str, other: str, known: Collection[str]) -> str:
-    """Return ``text`` with the ``known`` words of ``other`` (which has the same number of words)."""
+def with_known_words(text: str, other: str, vocabulary: Collection[str]) -> str:
+    """Return ``text`` with the words of ``other`` (as many) that are in the ``vocabulary``."""
     ours, theirs = text.split(), other.split()
     if len(ours) != len(theirs):
         return text
@@ -76,7 +76,7 @@ def with_known_words(text: str, other: str, known: Collection[str]) -> str:
     for our, their in zip(ours, theirs, strict=True):
         bare = "".join(plain_words(their))
         our_bare = "".join(plain_words(our))
-        taken.append(their if bare in known and our_bare not in known else our)
+        taken.append(their if bare in vocabulary and our_bare not in vocabulary else our)
     return " ".join(taken)
 
 

@@ -49,8 +49,8 @@ def model_folder(name: str = "") -> Path:
     kept = voice_folder() / "models" / (name or BUNDLED)
     if (kept / "model.bin").is_file():
         return kept
-    if name in ("", BUNDLED) and (found := find_spec(_BUNDLE)) and found.origin:
-        return Path(found.origin).parent / "model"
+    if name in ("", BUNDLED) and (spec := find_spec(_BUNDLE)) and spec.origin:
+        return Path(spec.origin).parent / "model"
     raise ConfigError(
         f"the model {name or BUNDLED!r} that hears is not on this machine",
         f"`agent-tui voice setup` fetches it; it belongs in {voice_folder() / 'models'}",

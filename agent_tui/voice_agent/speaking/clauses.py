@@ -68,23 +68,23 @@ class Clauses:
     def _plain_end(self) -> int:
         sentence = self._sentence_end()
         if self._is_first:
-            for found in _CLAUSE.finditer(self._open):
-                if found.end() > _FIRST_CHARACTERS:
-                    return min(found.end(), sentence) if sentence else found.end()
+            for match in _CLAUSE.finditer(self._open):
+                if match.end() > _FIRST_CHARACTERS:
+                    return min(match.end(), sentence) if sentence else match.end()
         if sentence:
             return sentence
         longest = _FIRST_LONGEST_CHARACTERS if self._is_first else _LONGEST_CHARACTERS
         return self._last_breath(longest) if len(self._open) > longest else 0
 
     def _sentence_end(self) -> int:
-        for found in _SENTENCE.finditer(self._open):
-            if self._open[: found.start()].strip() and not _SHORT.search(self._open[: found.end()]):
-                return found.end()
+        for match in _SENTENCE.finditer(self._open):
+            if self._open[: match.start()].strip() and not _SHORT.search(self._open[: match.end()]):
+                return match.end()
         return 0
 
     def _last_breath(self, longest: int) -> int:
         signs = _JOINT if self._is_first else _CLAUSE
-        found = [one.end() for one in signs.finditer(self._open, 0, longest)]
-        ends = [end for end in found if end > _FIRST_CHARACTERS]
+        breaths = [match.end() for match in signs.finditer(self._open, 0, longest)]
+        ends = [end for end in breaths if end > _FIRST_CHARACTERS]
         space = self._open.rfind(" ", 0, longest) + 1
         return ends[-1] if ends else space or longest

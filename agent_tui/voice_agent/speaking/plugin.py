@@ -105,10 +105,10 @@ def spoken_in(language: str) -> Callable[[AsyncIterable[str]], AsyncGenerator[st
         clauses = Clauses()
         async for piece in text:
             for clause in clauses.push(piece):
-                if said := speakable(clause, language):
-                    yield f"{said} "
+                if speech := speakable(clause, language):
+                    yield f"{speech} "
         for clause in clauses.finish():
-            if said := speakable(clause, language):
-                yield f"{said} "
+            if speech := speakable(clause, language):
+                yield f"{speech} "
 
     return spoken

@@ -55,10 +55,10 @@ def _without_markdown(text: str) -> str:
     text = _HTML.sub(" ", text)
     text = _RULE.sub("", text)
     text = _TABLE_LINE.sub("", text)
-    text = _TABLE_ROW.sub(lambda found: ", ".join(cell.strip() for cell in found[1].split("|")) + ".", text)
+    text = _TABLE_ROW.sub(lambda match: ", ".join(cell.strip() for cell in match[1].split("|")) + ".", text)
     text = _QUOTE.sub("", text)
-    text = _HEADING.sub(lambda found: _as_sentence(found[1]), text)
-    text = _BULLET.sub(lambda found: _as_sentence(_TASK.sub("", found[1])), text)
+    text = _HEADING.sub(lambda match: _as_sentence(match[1]), text)
+    text = _BULLET.sub(lambda match: _as_sentence(_TASK.sub("", match[1])), text)
     for _ in range(3):  # bold around italic around struck through
         text = _STRONG.sub(r"\2", text)
     text = _EMPHASIS.sub(r"\1", text)
@@ -66,10 +66,10 @@ def _without_markdown(text: str) -> str:
     return _EMOJI.sub(" ", text)
 
 
-def _site(found: re.Match[str]) -> str:
+def _site(match: re.Match[str]) -> str:
     """Return the site of an address: the rest is useless to a listener."""
-    tail = re.search(r"[.,;:!?]+$", found[0])
-    site = found[1].rsplit("@", 1)[-1].removeprefix("www.").rstrip(".,;:!?")
+    tail = re.search(r"[.,;:!?]+$", match[0])
+    site = match[1].rsplit("@", 1)[-1].removeprefix("www.").rstrip(".,;:!?")
     return site + (tail[0] if tail else "")
 
 

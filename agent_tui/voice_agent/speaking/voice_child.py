@@ -106,10 +106,10 @@ def _espeak() -> tuple[str, bytes | None]:
     try:
         import espeakng_loader
     except ImportError:
-        found = ctypes.util.find_library("espeak-ng")
-        if found is None:
+        library = ctypes.util.find_library("espeak-ng")
+        if library is None:
             raise RuntimeError("espeak-ng is not installed") from None
-        return found, None
+        return library, None
     return espeakng_loader.get_library_path(), espeakng_loader.get_data_path().encode()
 
 

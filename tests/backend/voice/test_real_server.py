@@ -78,7 +78,7 @@ async def asked(backend: Process, **fields: Any) -> dict[str, Any]:
 async def about(backend: Process, room: str) -> dict[str, Any] | None:
     """Return what is said about a room."""
     rooms = (await backend.client.call("GET", "/api/voice")).json["rooms"]
-    return next((one for one in rooms if one["name"] == room), None)
+    return next((about for about in rooms if about["name"] == room), None)
 
 
 async def come(look: Callable[[], Awaitable[bool]]) -> None:
@@ -90,19 +90,19 @@ async def come(look: Callable[[], Awaitable[bool]]) -> None:
 
 def has_agent(room: rtc.Room) -> bool:
     """Say whether an agent is in the room."""
-    kinds = [one.kind for one in room.remote_participants.values()]
+    kinds = [participant.kind for participant in room.remote_participants.values()]
     return rtc.ParticipantKind.PARTICIPANT_KIND_AGENT in kinds
 
 
 def program_pid(backend: Process, name: str) -> int:
     """Return the process of a backend whose command line holds ``name``, its keeper left out."""
-    found = [
+    pids = [
         pid
         for pid in children(backend.child.pid)
         if name in (line := Path(f"/proc/{pid}/cmdline").read_text()) and "keeper.py" not in line
     ]
-    assert len(found) == 1, found
-    return found[0]
+    assert len(pids) == 1, pids
+    return pids[0]
 
 
 def open_sockets(pid: int) -> list[tuple[str, str, str]]:
@@ -115,25 +115,25 @@ def open_sockets(pid: int) -> list[tuple[str, str, str]]:
             continue
         if target.startswith("socket:["):
             inodes.add(target[8:-1])
-    found = []
+    sockets = []
     for protocol in ("tcp", "tcp6", "udp", "udp6"):
         for line in Path(f"/proc/{pid}/net/{protocol}").read_text().splitlines()[1:]:
             words = line.split()
             if words[9] in inodes:
-                found.append((protocol, words[1].partition(":")[0], words[3]))
-    return found
+                sockets.append((protocol, words[1].partition(":")[0], words[3]))
+    return sockets
 
 
 async def test_two_terminals_and_the_agent_stand_in_one_room_on_loopback_alone(tmp_path: Path) -> None:
     async with real_backend(tmp_path) as backend:
-        one, two = await asked(backend, room_name="den"), await asked(backend, room_name="den")
-        async with terminal(one) as ann, terminal(two) as bob:
+        hers, his = await asked(backend, room_name="den"), await asked(backend, room_name="den")
+        async with terminal(hers) as ann, terminal(his) as bob:
             await until(lambda: has_agent(ann) and has_agent(bob))
-            await until(lambda: two["participant_identity"] in ann.remote_participants)
+            await until(lambda: his["participant_identity"] in ann.remote_participants)
             agent = ann.remote_participants["agent-den"]
             assert agent.attributes["lk.agent.name"] == "agent-tui"
             await until(lambda: agent.attributes.get("lk.agent.state") == "listening")
-            me = bob.remote_participants[one["participant_identity"]]
+            me = bob.remote_participants[hers["participant_identity"]]
             assert dict(me.attributes) == {"agent-tui.owner": "1"}
             sockets = open_sockets(program_pid(backend, str(SERVER)))
             assert {"tcp", "udp"} <= {protocol for protocol, _, _ in sockets}
@@ -150,11 +150,11 @@ async def test_a_guest_can_make_themselves_no_owner(tmp_path: Path) -> None:
         async with terminal(owner) as ann, terminal(guest) as bob:
             await until(lambda: guest["participant_identity"] in ann.remote_participants)
             await until(lambda: owner["participant_identity"] in bob.remote_participants)
-            one, other = (
+            own, other = (
                 room.remote_participants[answer["participant_identity"]].permissions
                 for room, answer in ((bob, owner), (ann, guest))
             )
-            assert one.can_manage_agent_session  # the server tells it to the agent, who has to heed it
+            assert own.can_manage_agent_session  # the server tells it to the agent, who has to heed it
             assert not other.can_manage_agent_session
             changed: list[dict[str, str]] = []
             ann.on("participant_attributes_changed", lambda attributes, _who: changed.append(attributes))
@@ -271,7 +271,7 @@ async def test_a_room_is_over_when_its_last_person_has_left_and_the_server_after
                 await backend.until_people(2)
             await until(lambda: backend.rooms.rooms == 1)
             assert (await backend.about_room("attic"))["agent"]["state"] == "running"
-            agents = {told["room"]: told["pid"] for told in backend.told()}
+            agents = {orders["room"]: orders["pid"] for orders in backend.orders()}
             await gone(agents["den"])
             assert has_agent(bob)
         await backend.until_server("stopped")
@@ -303,9 +303,9 @@ async def test_our_agent_goes_into_a_room_of_somebody_elses_server_and_leaves_it
             async with terminal(joined) as ann:
                 await until(lambda: joined["agent_identity"] in ann.remote_participants)
                 await backend.until_agent("den", "running")
-                (told,) = backend.told()
-                os.kill(told["pid"], signal.SIGKILL)
-                await until(lambda: len(backend.told()) == 2)
+                (orders,) = backend.orders()
+                os.kill(orders["pid"], signal.SIGKILL)
+                await until(lambda: len(backend.orders()) == 2)
                 await backend.until_agent("den", "running")
                 await until(lambda: joined["agent_identity"] in ann.remote_participants)
                 (server,) = [room["server_url"] for room in (await backend.about())["rooms"]]
@@ -315,13 +315,13 @@ async def test_our_agent_goes_into_a_room_of_somebody_elses_server_and_leaves_it
             await until(lambda: backend.rooms.rooms == 0)
             await until(lambda: not has_agent(bob))
             assert bob.isconnected()  # it is not our room to close
-    for told in backend.told():
-        assert (told["url"], told["room"]) == (theirs.url, "den")
-        assert joined["participant_identity"].startswith(tuple(told["owners"]))
-        assert not "owner-bob".startswith(tuple(told["owners"]))
-        assert claims(told["token"])["video"]["room"] == "den"
-        assert claims(told["token"])["kind"] == "agent"
-        assert theirs.secret not in str(told)  # neither in what it was told nor in its arguments or variables
+    for orders in backend.orders():
+        assert (orders["url"], orders["room"]) == (theirs.url, "den")
+        assert joined["participant_identity"].startswith(tuple(orders["owners"]))
+        assert not "owner-bob".startswith(tuple(orders["owners"]))
+        assert claims(orders["token"])["video"]["room"] == "den"
+        assert claims(orders["token"])["kind"] == "agent"
+        assert theirs.secret not in str(orders)  # its arguments and variables included
     for log in (data / "voice").glob("*.log"):
         assert theirs.secret not in log.read_text()
 

@@ -48,18 +48,18 @@ async def test_the_first_token_starts_a_server_and_an_agent_that_knows_all_it_ne
         assert "den" in conversation.title
         assert conversation.system_prompt == SPOKEN["en"]
         await backend.until_agent("den", "running")
-        (told,) = backend.told()
-    assert told["arguments"] == ["-P", "-m", "agent_tui.voice_agent", "room"]
-    assert (told["url"], told["room"], told["identity"]) == (joined["server_url"], "den", "agent-den")
-    assert (told["backend_url"], told["backend_token"]) == ("http://127.0.0.1:1", BACKEND_TOKEN)
-    assert told["conversation_id"] == joined["conversation_id"]
-    assert joined["participant_identity"].startswith(tuple(told["owners"]))
-    assert (told["locale"], told["greets"]) == ("en", True)
-    assert (told["agent"]["stt"], told["agent"]["turn_detection"]) == ("deepgram:nova-3", "stt")
-    assert told["environment"]["DEEPGRAM_API_KEY"] == "for-the-agent"
-    assert "SOMEBODYS_SECRET" not in told["environment"]
-    assert claims(told["token"])["video"]["agent"] is True
-    assert claims(told["token"])["kind"] == "agent"
+        (orders,) = backend.orders()
+    assert orders["arguments"] == ["-P", "-m", "agent_tui.voice_agent", "room"]
+    assert (orders["url"], orders["room"], orders["identity"]) == (joined["server_url"], "den", "agent-den")
+    assert (orders["backend_url"], orders["backend_token"]) == ("http://127.0.0.1:1", BACKEND_TOKEN)
+    assert orders["conversation_id"] == joined["conversation_id"]
+    assert joined["participant_identity"].startswith(tuple(orders["owners"]))
+    assert (orders["locale"], orders["greets"]) == ("en", True)
+    assert (orders["agent"]["stt"], orders["agent"]["turn_detection"]) == ("deepgram:nova-3", "stt")
+    assert orders["environment"]["DEEPGRAM_API_KEY"] == "for-the-agent"
+    assert "SOMEBODYS_SECRET" not in orders["environment"]
+    assert claims(orders["token"])["video"]["agent"] is True
+    assert claims(orders["token"])["kind"] == "agent"
 
 
 async def test_the_model_of_a_voice_room_is_told_in_the_spoken_language_that_it_is_heard(
@@ -110,9 +110,9 @@ async def test_an_agent_greets_only_where_nothing_was_said_yet(
         await backend.until_agent("den", "running")
         words = RecordedSpeech(SpeechRecord(), client_key="hers", role="user", content="Hello.")
         await backend.engine.chats.record(joined["conversation_id"], words)
-        os.kill(backend.told()[0]["pid"], signal.SIGKILL)
-        await until(lambda: len(backend.told()) == 2)
-    assert [orders["greets"] for orders in backend.told()] == [True, False]
+        os.kill(backend.orders()[0]["pid"], signal.SIGKILL)
+        await until(lambda: len(backend.orders()) == 2)
+    assert [orders["greets"] for orders in backend.orders()] == [True, False]
 
 
 async def test_a_room_that_began_without_a_model_uses_the_one_that_is_connected_meanwhile(
@@ -132,9 +132,9 @@ async def test_a_token_says_little_and_not_for_long(tmp_path: Path, monkeypatch:
         owner = claims((await backend.join("den", participant_name="Ann"))["participant_token"])
         guest_answer = await backend.join("den", participant_name="Bob", guest=True)
         guest = claims(guest_answer["participant_token"])
-    for one in (owner, guest):
-        assert one["exp"] - one["nbf"] == TEN_MINUTES
-        grants = {name: value for name, value in one["video"].items() if value}
+    for joined in (owner, guest):
+        assert joined["exp"] - joined["nbf"] == TEN_MINUTES
+        grants = {name: value for name, value in joined["video"].items() if value}
         grants.pop("canManageAgentSession", None)
         assert grants == {
             "roomJoin": True,
@@ -203,7 +203,7 @@ async def test_an_owner_may_have_other_agents_dispatched(
         assert (await backend.about_room("den"))["agent"] is None
         wrong = await backend.ask(room_name="den", room_config={"agents": "all"})
         assert wrong.status == 422
-    assert backend.told() == []
+    assert backend.orders() == []
 
 
 async def test_blanks_do_not_tell_rooms_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ async def test_a_second_terminal_stands_in_the_same_room(
         assert [one[name] for name in same] == [two[name] for name in same]
         assert one["participant_identity"] != two["participant_identity"]
         await backend.until_agent("den", "running")
-        assert len(backend.told()) == 1
+        assert len(backend.orders()) == 1
 
 
 async def test_a_conversation_that_was_deleted_meanwhile_is_begun_anew_for_who_comes_next(
@@ -234,8 +234,8 @@ async def test_a_conversation_that_was_deleted_meanwhile_is_begun_anew_for_who_c
         await backend.engine.delete(CHATS, first)
         second = (await backend.join("den"))["conversation_id"]
         assert second != first
-        await until(lambda: len(backend.told()) == 2)
-        assert backend.told()[1]["conversation_id"] == second
+        await until(lambda: len(backend.orders()) == 2)
+        assert backend.orders()[1]["conversation_id"] == second
         await backend.until_agent("den", "running")
 
 
@@ -248,7 +248,7 @@ async def test_two_rooms_have_an_agent_and_a_conversation_each_and_one_server(
         assert one["conversation_id"] != two["conversation_id"]
         for room in ("den", "attic"):
             await backend.until_agent(room, "running")
-        assert sorted(told["identity"] for told in backend.told()) == ["agent-attic", "agent-den"]
+        assert sorted(orders["identity"] for orders in backend.orders()) == ["agent-attic", "agent-den"]
         assert [room["name"] for room in (await backend.about())["rooms"]] == ["attic", "den"]
 
 
@@ -306,10 +306,10 @@ async def test_an_agent_that_dies_comes_back_as_the_same_and_its_ghost_is_sent_a
     async with voice_backend(tmp_path, monkeypatch) as backend:
         await backend.join("den")
         await backend.until_agent("den", "running")
-        os.kill(backend.told()[0]["pid"], signal.SIGKILL)
-        await until(lambda: len(backend.told()) == 2)
+        os.kill(backend.orders()[0]["pid"], signal.SIGKILL)
+        await until(lambda: len(backend.orders()) == 2)
         await backend.until_agent("den", "running")
-        first, second = backend.told()
+        first, second = backend.orders()
         assert (first["identity"], first["conversation_id"]) == (
             second["identity"],
             second["conversation_id"],
@@ -325,12 +325,12 @@ async def test_an_agent_that_dies_again_and_again_is_left_alone_until_somebody_c
         agent = await backend.until_agent("crash", "failed")
         assert agent["detail"].splitlines()[0] == "it ended with exit code 1"
         assert agent["detail"].count("the last words of ******** here") == 3
-        assert len(backend.told()) == 3
+        assert len(backend.orders()) == 3
         log = (tmp_path / "voice/agent.log").read_text()
         assert "the last words of ******** here" in log
         assert not SIGNED.search(log)
         await backend.join("crash")
-        await until(lambda: len(backend.told()) == 6)
+        await until(lambda: len(backend.orders()) == 6)
         await backend.until_agent("crash", "failed")
 
 
@@ -340,8 +340,8 @@ async def test_an_agent_whose_end_is_unknown_is_said_to_be_killed(
     async with voice_backend(tmp_path, monkeypatch) as backend:
         await backend.join("den")
         await backend.until_agent("den", "running")
-        os.kill(processes()[backend.told()[0]["pid"]], signal.SIGKILL)  # who would have told its exit code
-        await until(lambda: len(backend.told()) == 2)
+        os.kill(processes()[backend.orders()[0]["pid"]], signal.SIGKILL)  # who would have told its exit code
+        await until(lambda: len(backend.orders()) == 2)
     assert any(line.endswith(" ended: it was killed") for line in caplog.messages)
 
 
@@ -349,7 +349,7 @@ async def test_an_agent_that_cannot_work_says_why(tmp_path: Path, monkeypatch: p
     async with voice_backend(tmp_path, monkeypatch) as backend:
         await backend.join("broken")
         assert (await backend.until_agent("broken", "failed"))["detail"] == "there is no model"
-        assert len(backend.told()) == 1  # it would fail again
+        assert len(backend.orders()) == 1  # it would fail again
 
 
 async def test_an_agent_that_never_joins_is_ended_and_said_to_be_late(
@@ -359,8 +359,8 @@ async def test_an_agent_that_never_joins_is_ended_and_said_to_be_late(
         await backend.join("hangs")
         agent = await backend.until_agent("hangs", "failed")
         assert agent["detail"].splitlines()[0] == "it did not join within 1 seconds"
-        for told in backend.told():
-            await until(lambda pid=told["pid"]: not Path(f"/proc/{pid}").exists())  # type: ignore[misc]
+        for orders in backend.orders():
+            await until(lambda pid=orders["pid"]: not Path(f"/proc/{pid}").exists())  # type: ignore[misc]
 
 
 async def test_what_an_agent_prints_beside_its_states_is_kept_and_does_no_harm(
@@ -381,12 +381,12 @@ async def test_a_room_that_everybody_has_left_is_over_and_so_is_the_server(
         me = joined["participant_identity"]
         await backend.play("join", room="den", identity=me)
         await backend.until_agent("den", "running")
-        told = backend.told()[0]
+        orders = backend.orders()[0]
         await backend.until_people(1)
         assert (await backend.about_room("den"))["people"] == [{"identity": me, "name": "", "owner": False}]
         await backend.play("leave", room="den", identity=me)
         await until(lambda: backend.rooms.rooms == 0)
-        await until(lambda: not Path(f"/proc/{told['pid']}").exists())
+        await until(lambda: not Path(f"/proc/{orders['pid']}").exists())
         await backend.until_server("stopped")
         assert await backend.engine.list_all(CHATS) == []  # nobody has said anything
         again = await backend.join("den")
@@ -410,9 +410,9 @@ async def test_an_agent_that_left_an_empty_room_comes_again_with_the_people(
     async with voice_backend(tmp_path, monkeypatch) as backend:
         joined = await backend.join("leaves")
         await backend.until_agent("leaves", "stopped")
-        assert len(backend.told()) == 1
+        assert len(backend.orders()) == 1
         await backend.play("join", room="leaves", identity=joined["participant_identity"])
-        await until(lambda: len(backend.told()) >= 2)
+        await until(lambda: len(backend.orders()) >= 2)
 
 
 async def test_a_server_that_dies_comes_back_on_the_same_port_with_the_same_secret(
@@ -462,13 +462,13 @@ async def test_what_is_said_about_voice_holds_no_secret(
     async with voice_backend(tmp_path, monkeypatch) as backend:
         await backend.join("den")
         await backend.until_agent("den", "running")
-        said = json.dumps(await backend.about())
-    told = backend.told()[0]
-    assert BACKEND_TOKEN not in said
-    assert not SIGNED.search(said)
+        about = json.dumps(await backend.about())
+    orders = backend.orders()[0]
+    assert BACKEND_TOKEN not in about
+    assert not SIGNED.search(about)
     for log in (tmp_path / "voice").glob("*.log*"):
         assert not SIGNED.search(log.read_text())
-        assert told["token"] not in log.read_text()
+        assert orders["token"] not in log.read_text()
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,9 @@ def write_server(data: Path, mode: str = "good") -> Path:
 async def until(look: Callable[[], T]) -> T:
     """Return what ``look`` returns once that is true."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not (found := look()):  # noqa: ASYNC110 - other processes tell it to nobody
+        while not (result := look()):  # noqa: ASYNC110 - other processes tell it to nobody
             await asyncio.sleep(0.02)
-    return found
+    return result
 
 
 def play(server_url: str, act: str, **fields: Any) -> None:
@@ -125,7 +125,7 @@ class VoiceBackend:
                 await asyncio.sleep(0.02)
         return agent
 
-    def told(self) -> list[dict[str, Any]]:
+    def orders(self) -> list[dict[str, Any]]:
         """Return what agents were told, those of all rooms in the order in which they came."""
         file = self.data / "voice/told.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []

@@ -39,17 +39,17 @@ class Followed:
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            told = "\n".join(str(event) for event in self.events[-40:])
-            raise AssertionError(f"it never came; the last events:\n{told}") from None
+            events = "\n".join(str(event) for event in self.events[-40:])
+            raise AssertionError(f"it never came; the last events:\n{events}") from None
 
     async def first(self, kind: type[E], after: int = 0, *, like: Callable[[E], bool] = lambda _: True) -> E:
         """Return the first event of a ``kind`` at or behind the place ``after``, waiting for it."""
 
-        def found() -> list[E]:
+        def matching() -> list[E]:
             return [event for event in self.events[after:] if isinstance(event, kind) and like(event)]
 
-        await self.until(lambda: bool(found()))
-        return found()[0]
+        await self.until(lambda: bool(matching()))
+        return matching()[0]
 
     async def link(self, status: str, after: int = 0) -> LinkMoved:
         """Return when the link has that status."""

@@ -130,12 +130,12 @@ class LiveKit:
 @asynccontextmanager
 async def server(folder: Path) -> AsyncIterator[LiveKit]:
     """Give a server that answers; it is killed at the end."""
-    one = LiveKit(folder / "livekit.log")
-    await one.start()
+    livekit = LiveKit(folder / "livekit.log")
+    await livekit.start()
     try:
-        yield one
+        yield livekit
     finally:
-        await one.kill()
+        await livekit.kill()
 
 
 class AgentProcess:

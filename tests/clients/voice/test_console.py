@@ -39,10 +39,10 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln"
 
 @pytest.fixture
 async def sound() -> AsyncIterator[FedSound]:
-    one = FedSound()
-    await one.open()
-    yield one
-    await one.aclose()
+    sound = FedSound()
+    await sound.open()
+    yield sound
+    await sound.aclose()
 
 
 @pytest.fixture
@@ -200,8 +200,8 @@ async def test_a_failure_that_the_session_has_told_is_not_told_again_with_the_en
         await session.first(SessionFailed)
         await client.say("fail")
         await session.until(lambda: len(session.all(SessionFailed)) == 2)
-        told = [event.message for event in session.all(SessionFailed)]
-        assert told == ["the model failed", "the agent could not do that: the model failed"]
+        messages = [event.message for event in session.all(SessionFailed)]
+        assert messages == ["the model failed", "the agent could not do that: the model failed"]
 
 
 async def test_what_the_agent_tells_is_told(agent: ConsoleAgent, sound: FedSound) -> None:
@@ -240,18 +240,18 @@ async def test_files_and_being_listened_to_are_not_offered(agent: ConsoleAgent, 
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "said"),
+    ("code", "status", "words"),
     [(1, "failed", "exit code 1"), (-9, "failed", "signal 9"), (0, "ended", "ended the session")],
 )
 async def test_the_end_of_the_agents_process_ends_the_session_with_its_last_lines(
-    agent: ConsoleAgent, sound: FedSound, code: int, status: str, said: str
+    agent: ConsoleAgent, sound: FedSound, code: int, status: str, words: str
 ) -> None:
     async with following(ConsoleClient(agent, sound)) as session:
         await session.link("connected")
         agent.lines = ["one", "two", "ValueError: no key"]
         agent.exit(code)
         moved = await session.link(status)
-        assert (moved.reason, said in moved.detail) == ("agent_ended", True)
+        assert (moved.reason, words in moved.detail) == ("agent_ended", True)
         assert ("ValueError: no key" in moved.detail) == (status == "failed")
         await session.until(lambda: session.is_over)
 
@@ -289,8 +289,8 @@ async def test_a_program_that_dies_says_why_without_tokens_and_without_words_of_
 
 
 async def test_of_the_states_of_our_own_agent_only_why_it_failed_is_shown() -> None:
-    said = [{"state": "warm"}, {"state": "failed", "title": "no", "detail": "stt: no key"}]
-    agent = program("; ".join(f"print({json.dumps(line)!r})" for line in said))
+    states = [{"state": "warm"}, {"state": "failed", "title": "no", "detail": "stt: no key"}]
+    agent = program("; ".join(f"print({json.dumps(line)!r})" for line in states))
     await agent.start("127.0.0.1:7")
     assert await agent.wait() == 0
     assert list(agent.last_lines) == ["stt: no key"]

@@ -66,9 +66,9 @@ async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> N
         assert cut.interrupted
         assert STORY.startswith(cut.text.strip())
         assert len(cut.text.strip()) < len(STORY)
-        told = "".join(event.text for event in session.all(WordsSpoken))
-        assert "This is" in told
-        assert STORY not in told  # no more than what was spoken
+        words = "".join(event.text for event in session.all(WordsSpoken))
+        assert "This is" in words
+        assert STORY not in words  # no more than what was spoken
         await session.item("assistant", "You said stop talking.", at)
 
         await client.say("who are you")
@@ -111,7 +111,8 @@ async def test_an_agent_without_voice_and_ear_says_so_once_and_is_read_until_one
         await session.first(SessionFailed, like=lambda event: "its answers are text" in event.message)
         await session.first(SessionFailed, like=lambda event: "type to it" in event.message)
         await session.first(
-            HistoryLoaded, like=lambda event: [one.text for one in event.items] == ["Welcome to the silence."]
+            HistoryLoaded,
+            like=lambda event: [item.text for item in event.items] == ["Welcome to the silence."],
         )
         await client.say("hello there")
         await session.item("assistant", "You said hello there.")

@@ -56,8 +56,8 @@ ROOM = "demo"
 @pytest.fixture
 async def livekit(tmp_path: Path) -> AsyncIterator[rooms.LiveKit]:
     """A server; after the test no log of anybody holds a token."""
-    async with rooms.server(tmp_path) as one:
-        yield one
+    async with rooms.server(tmp_path) as livekit:
+        yield livekit
     for log in await asyncio.to_thread(lambda: list(tmp_path.glob("*.log*"))):
         if log.name != "livekit.log":  # the server's own
             assert "eyJ" not in await asyncio.to_thread(log.read_text), log
@@ -65,16 +65,16 @@ async def livekit(tmp_path: Path) -> AsyncIterator[rooms.LiveKit]:
 
 @pytest.fixture
 async def agent(tmp_path: Path) -> AsyncIterator[rooms.AgentProcess]:
-    async with rooms.agent_process(tmp_path) as one:
-        yield one
+    async with rooms.agent_process(tmp_path) as agent:
+        yield agent
 
 
 @pytest.fixture
 async def sound() -> AsyncIterator[FedSound]:
-    one = FedSound()
-    await one.open()
-    yield one
-    await one.aclose()
+    sound = FedSound()
+    await sound.open()
+    yield sound
+    await sound.aclose()
 
 
 def session_of(
@@ -125,7 +125,7 @@ async def test_a_spoken_dialogue_with_a_tool_shows_every_word_step_and_time(
         states = [event.state for event in session.all(AgentStateChanged)]
         assert states[-4:] == ["listening", "thinking", "speaking", "listening"]
         people = session.all(PeopleChanged)[-1].people
-        assert [(one.identity, one.is_agent, one.is_me, one.is_heard) for one in people] == [
+        assert [(person.identity, person.is_agent, person.is_me, person.is_heard) for person in people] == [
             ("agent", True, False, False),
             ("alice", False, True, True),
         ]
@@ -507,32 +507,32 @@ async def test_two_terminals_see_the_same_and_the_agent_listens_to_whoever_asks(
     alice, bobs = session_of(livekit, sound, tmp_path), FedSound()
     await bobs.open()
     bob = session_of(livekit, bobs, tmp_path, "bob")
-    async with following(alice) as one:
-        await listening(one)
-        async with following(bob) as two:
-            await listening(two)
+    async with following(alice) as hers:
+        await listening(hers)
+        async with following(bob) as his:
+            await listening(his)
             await sound.say("hello there")
-            assert (await one.item("assistant", "hello there")) == (
-                await two.item("assistant", "hello there")
+            assert (await hers.item("assistant", "hello there")) == (
+                await his.item("assistant", "hello there")
             )
-            assert (await two.first(WordsHeard)).identity == "alice"
+            assert (await his.first(WordsHeard)).identity == "alice"
             await eventually(lambda: bobs.last_loud_at > 0)
             await bob.ask_to_listen()
-            for followed in (one, two):
+            for followed in (hers, his):
                 await followed.first(
                     PeopleChanged,
                     like=lambda event: is_there(event, "bob", is_heard=True),
                 )
             await bobs.say("who are you")
-            await one.item("assistant", "I am an agent")
-            heard = await one.first(WordsHeard, like=lambda event: event.text == "who are you")
+            await hers.item("assistant", "I am an agent")
+            heard = await hers.first(WordsHeard, like=lambda event: event.text == "who are you")
             assert heard.identity == "bob"
             await bob.mute(True)
-            await one.first(
+            await hers.first(
                 PeopleChanged,
                 like=lambda event: is_there(event, "bob", is_muted=True),
             )
-        await one.first(PeopleChanged, len(one.events) - 1, like=lambda event: len(event.people) == 2)
+        await hers.first(PeopleChanged, len(hers.events) - 1, like=lambda event: len(event.people) == 2)
     await bobs.aclose()
 
 
@@ -543,26 +543,26 @@ async def test_a_second_terminal_follows_an_agent_that_listens_to_the_first_alon
     bobs = FedSound()
     await bobs.open()
     alice, bob = session_of(livekit, sound, tmp_path), session_of(livekit, bobs, tmp_path, "bob")
-    async with rooms.agent_process(tmp_path, mode) as agent, following(alice) as one:
+    async with rooms.agent_process(tmp_path, mode) as agent, following(alice) as hers:
         await agent.join(livekit)
-        await one.first(AgentStateChanged, like=lambda event: event.state == "listening")
-        async with following(bob) as two:
-            joined = await two.first(AgentJoined, like=lambda event: event.has_session is has_session)
+        await hers.first(AgentStateChanged, like=lambda event: event.state == "listening")
+        async with following(bob) as his:
+            joined = await his.first(AgentJoined, like=lambda event: event.has_session is has_session)
             assert not joined.takes_requests
-            await two.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
+            await his.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
             await sound.say("hello there")
-            await two.first(WordsHeard, like=lambda event: event.is_final and event.identity == "alice")
-            await two.first(WordsSpoken, like=lambda event: event.is_final)
+            await his.first(WordsHeard, like=lambda event: event.is_final and event.identity == "alice")
+            await his.first(WordsSpoken, like=lambda event: event.is_final)
             await eventually(lambda: bobs.last_loud_at > 0)
             if has_session:
                 await bob.say("what time is it")
-                await two.item("user", "what time is it")
-                await one.item("assistant", "half past nine")
-                assert not two.all(WordsLost)
+                await his.item("user", "what time is it")
+                await hers.item("assistant", "half past nine")
+                assert not his.all(WordsLost)
             else:
                 with pytest.raises(NotOffered):
                     await bob.say("what time is it")
-                assert not two.all(WordsTyped)
+                assert not his.all(WordsTyped)
     await bobs.aclose()
 
 
@@ -573,21 +573,21 @@ async def test_an_agent_whose_person_has_left_hears_nobody_but_answers_what_is_t
     await bobs.open()
     alice, bob = session_of(livekit, sound, tmp_path), session_of(livekit, bobs, tmp_path, "bob")
     async with rooms.agent_process(tmp_path, "plain") as agent, AsyncExitStack() as later:
-        async with following(alice) as one:
+        async with following(alice) as hers:
             await agent.join(livekit)
-            await listening(one)
-            two = await later.enter_async_context(following(bob))
-            await two.first(AgentJoined, like=lambda event: event.has_session)
-            await two.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
-            at = len(two.events)
-        left = await two.first(PeopleChanged, at, like=lambda event: not is_there(event, "alice"))
+            await listening(hers)
+            his = await later.enter_async_context(following(bob))
+            await his.first(AgentJoined, like=lambda event: event.has_session)
+            await his.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
+            at = len(his.events)
+        left = await his.first(PeopleChanged, at, like=lambda event: not is_there(event, "alice"))
         assert not any(person.is_heard for person in left.people)
         await bob.say("what time is it")
-        await two.item("user", "what time is it", at)
-        await two.item("assistant", "half past nine", at)
+        await his.item("user", "what time is it", at)
+        await his.item("assistant", "half past nine", at)
         again = session_of(livekit, sound, tmp_path)
         async with following(again):  # under the same identity: it waits for her
-            await two.first(PeopleChanged, at, like=lambda event: is_there(event, "alice", is_heard=True))
+            await his.first(PeopleChanged, at, like=lambda event: is_there(event, "alice", is_heard=True))
     await bobs.aclose()
 
 
@@ -598,14 +598,14 @@ async def test_what_a_second_terminal_types_is_answered_and_the_agent_listens_to
     alice, bobs = session_of(livekit, sound, tmp_path), FedSound()
     await bobs.open()
     bob = session_of(livekit, bobs, tmp_path, "bob")
-    async with following(alice) as one:
-        await listening(one)
-        async with following(bob) as two:
-            await listening(two)
-            await two.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
+    async with following(alice) as hers:
+        await listening(hers)
+        async with following(bob) as his:
+            await listening(his)
+            await his.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
             await bob.say("who are you")
-            await one.item("assistant", "I am an agent")
-            await one.first(PeopleChanged, like=lambda event: is_there(event, "bob", is_heard=True))
+            await hers.item("assistant", "I am an agent")
+            await hers.first(PeopleChanged, like=lambda event: is_there(event, "bob", is_heard=True))
     await bobs.aclose()
 
 
@@ -630,7 +630,7 @@ async def test_an_agent_is_called_by_name_when_the_room_is_made_and_again_when_i
     async with following(RoomClient(tokens, sound, absent_seconds=0.2)) as session, livekit.admin() as admin:
         await session.first(LinkMoved, like=lambda event: event.reason == "agent_absent")
         dispatched = await admin.agent_dispatch.list_dispatch(ROOM)
-        assert [(one.agent_name, one.metadata) for one in dispatched] == [("helper", "{}")] * 2
+        assert [(call.agent_name, call.metadata) for call in dispatched] == [("helper", "{}")] * 2
 
 
 async def test_an_agent_that_is_told_to_end_is_told_of_at_once(
@@ -646,8 +646,8 @@ async def test_an_agent_that_is_told_to_end_is_told_of_at_once(
 def is_there(event: PeopleChanged, identity: str, **how: bool) -> bool:
     """Say whether somebody is in the room, and is so."""
     return any(
-        one.identity == identity and all(getattr(one, name) is value for name, value in how.items())
-        for one in event.people
+        person.identity == identity and all(getattr(person, name) is value for name, value in how.items())
+        for person in event.people
     )
 
 

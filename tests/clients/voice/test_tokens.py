@@ -123,9 +123,9 @@ async def test_an_agent_that_is_on_its_way_is_not_called_a_second_time(
 ) -> None:
     job = agent.Job(state=agent.JobState(status=status))
     there = dispatch.AgentDispatch(agent_name="helper", state=dispatch.AgentDispatchState(jobs=[job]))
-    found = dispatch.ListAgentDispatchResponse(agent_dispatches=[there])
+    listed = dispatch.ListAgentDispatchResponse(agent_dispatches=[there])
     service = "/twirp/livekit.AgentDispatchService/"
-    server.on("POST", f"{service}ListDispatch", answers(found.SerializeToString()))
+    server.on("POST", f"{service}ListDispatch", answers(listed.SerializeToString()))
     server.on("POST", f"{service}CreateDispatch", answers(b""))
     await SignedTokens(server.url.replace("http", "ws", 1), "key", SECRET, GUEST).call_agent()
     assert len(server.asked("POST", f"{service}CreateDispatch")) == calls
@@ -156,7 +156,7 @@ async def test_an_endpoint_that_writes_its_names_in_camel_case_is_understood(ser
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "error", "said"),
+    ("answer", "status", "error", "words"),
     [
         ({"server_url": "ws://host"}, 200, ProtocolError, "not a token"),
         ({"server_url": "nowhere", "participant_token": TOKEN}, 200, ProtocolError, "not a token"),
@@ -166,11 +166,11 @@ async def test_an_endpoint_that_writes_its_names_in_camel_case_is_understood(ser
     ],
 )
 async def test_an_endpoint_that_gives_no_token_is_explained(
-    server: FakeServer, answer: object, status: int, error: type[AgentTuiError], said: str
+    server: FakeServer, answer: object, status: int, error: type[AgentTuiError], words: str
 ) -> None:
     server.on("POST", "/t", answers_json(answer, status))
     source = EndpointTokens(f"{server.url}/t", GUEST, environ={})
-    with pytest.raises(error, match=said) as caught:
+    with pytest.raises(error, match=words) as caught:
         await source.ticket()
     await source.aclose()
     assert "eyJ" not in str(caught.value)
@@ -191,8 +191,8 @@ async def test_our_backend_says_which_room_it_is_and_who_the_agent_is(server: Fa
     source = BackendTokens(net, "demo", "Alice", is_guest=True)
     ticket = await source.ticket()
     agents = [{"identity": "agent-demo", "state": state} for state in ("starting", "failed")]
-    told = [answers_json({"rooms": [{"agent": None}, {"agent": one}]}) for one in agents]
-    server.on("GET", "/api/voice", *told)
+    states = [answers_json({"rooms": [{"agent": None}, {"agent": agent}]}) for agent in agents]
+    server.on("GET", "/api/voice", *states)
     assert await source.call_agent()  # it is on its way
     assert not await source.call_agent()  # by asking again
     first, again = (json.loads(request.body) for request in server.asked("POST", "/api/voice/token"))

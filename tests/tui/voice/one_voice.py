@@ -74,7 +74,7 @@ class Voice(Watched[OneVoice]):
         return self.source.client.asked
 
     @property
-    def told(self) -> list[str]:
+    def toasts(self) -> list[str]:
         return [note.message for note in self.app._notifications]
 
     async def send(self, *events: vo.VoiceEvent) -> str:

@@ -151,27 +151,27 @@ async def test_the_stream_has_words_steps_times_and_an_end(capsys: pytest.Captur
     steps = (StepSet("t", call), ToolStatusChanged("t", "c", "done"), StepSet("t", result))
     await session.send(*talk[:7], *steps, *talk[7:])
     assert (await session.ending()).code == 0
-    found = events_of(capsys.readouterr().out)
-    names = [name for name, _ in found]
+    events = events_of(capsys.readouterr().out)
+    names = [name for name, _ in events]
     assert names[-1] == "end"
     assert {"user_transcript", "agent_transcript", "process_step", "metrics", "agent_state"} <= set(names)
-    finals = [data for name, data in found if name.endswith("_transcript") and data["final"]]
+    finals = [data for name, data in events if name.endswith("_transcript") and data["final"]]
     assert [data["text"] for data in finals] == ["Pause the first one please", "Done."]
     assert finals[1]["interrupted"] is True
-    (metrics,) = [data for name, data in found if name == "metrics"]
+    (metrics,) = [data for name, data in events if name == "metrics"]
     assert isinstance(metrics["e2e_seconds"], float)
-    kinds = [data["step"]["type"] for name, data in found if name == "process_step"]  # type: ignore[index]
+    kinds = [data["step"]["type"] for name, data in events if name == "process_step"]  # type: ignore[index]
     assert kinds[0] == "tool_call"
     assert "tool_result" in kinds
-    assert found[-1][1] == {"reason": "completed", "text": "Done.", "detail": None}
+    assert events[-1][1] == {"reason": "completed", "text": "Done.", "detail": None}
 
 
 async def test_times_are_those_that_the_agent_tells(capsys: pytest.CaptureFixture[str]) -> None:
     session = Headless("stream-json")
     await session.send(*JOINED[1:])
     asked = vo.SpokenItem("u", "user", "Hi", times=vo.TurnTimes(hearing=0.4, end_of_turn=0.5))
-    told = vo.SpokenItem("a", "assistant", "Hello.", times=vo.TurnTimes(None, None, 0.02, 0.01, 0.61))
-    await session.send(vo.ItemStored(asked), vo.ItemStored(told))
+    answer = vo.SpokenItem("a", "assistant", "Hello.", times=vo.TurnTimes(None, None, 0.02, 0.01, 0.61))
+    await session.send(vo.ItemStored(asked), vo.ItemStored(answer))
     await session.ending()
     (metrics,) = [data for name, data in events_of(capsys.readouterr().out) if name == "metrics"]
     assert metrics == {
@@ -228,11 +228,11 @@ async def test_what_was_said_in_earlier_sessions_is_not_told_again(
     await session.send(*JOINED[1:], vo.HistoryLoaded((earlier, greeting)))
     await session.send(*turn(1, "Hi", "Good day."))
     assert (await session.ending()).code == 0
-    found = events_of(capsys.readouterr().out)
-    told = [data["text"] for name, data in found if name.endswith("_transcript") and data["final"]]
-    assert told == ["Hello.", "Hi", "Good day."]
-    assert [data["turn"] for name, data in found if name == "metrics"] == [1]
-    assert found[-1][1]["text"] == "Hello.\n\nGood day."
+    events = events_of(capsys.readouterr().out)
+    texts = [data["text"] for name, data in events if name.endswith("_transcript") and data["final"]]
+    assert texts == ["Hello.", "Hi", "Good day."]
+    assert [data["turn"] for name, data in events if name == "metrics"] == [1]
+    assert events[-1][1]["text"] == "Hello.\n\nGood day."
 
 
 async def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,14 +240,14 @@ async def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     await session.send(*JOINED[1:])
     await session.send(*turn(1, "Hello", "Good day."))
     await session.ending()
-    found = json.loads(capsys.readouterr().out)
-    assert (found["reason"], found["text"], found["room"], found["conversation"]) == (
+    record = json.loads(capsys.readouterr().out)
+    assert (record["reason"], record["text"], record["room"], record["conversation"]) == (
         "completed",
         "Good day.",
         "demo",
         "c1",
     )
-    assert [(one["role"], one["content"]) for one in found["messages"]] == [
+    assert [(message["role"], message["content"]) for message in record["messages"]] == [
         ("user", "Hello"),
         ("assistant", "Good day."),
     ]
@@ -342,10 +342,10 @@ async def test_a_call_that_asks_is_denied_and_a_form_declined(capsys: pytest.Cap
     session = VoiceSession(FakeVoiceClient(), FakeSound(), conversation_id="c1")
     await follow_log(cast("ChatClient", client), session)
     assert client.asked == [f"answer m1 s1 deny {NOT_ALLOWED}", "answer m1 s2 decline"]
-    told = capsys.readouterr().err
-    assert "denied: files asks" in told
-    assert "The MCP server files asks you for a confirmation: declined, nobody can be asked" in told
-    assert "no conversation" not in told
+    notices = capsys.readouterr().err
+    assert "denied: files asks" in notices
+    assert "The MCP server files asks you for a confirmation: declined, nobody can be asked" in notices
+    assert "no conversation" not in notices
 
 
 async def test_a_file_that_cannot_be_read_is_told_before_anything_is_started(tmp_path: Path) -> None:

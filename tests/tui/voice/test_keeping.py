@@ -44,9 +44,9 @@ async def test_items_of_both_sides_are_kept_once_and_the_rest_is_not() -> None:
     calls = FakeCalls()
     ours = keeper(calls)
     asked = SpokenItem("u", "user", "Hello", started_at=5.0, times=TurnTimes(hearing=0.4))
-    told = SpokenItem("a", "assistant", "Good", interrupted=True)
+    answered = SpokenItem("a", "assistant", "Good", interrupted=True)
     ours.keep([asked])
-    ours.keep([asked, told, SpokenItem("s", "system", "Be kind"), SpokenItem("e", "user", " ")], "clerk")
+    ours.keep([asked, answered, SpokenItem("s", "system", "Be kind"), SpokenItem("e", "user", " ")], "clerk")
     await settle()
     await ours.aclose()
     assert calls.made == [

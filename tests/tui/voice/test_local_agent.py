@@ -81,9 +81,9 @@ async def test_with_its_key_and_secret_our_agent_is_sent_into_the_room_on_that_s
         backend.on("POST", TOKEN_PATH, answers_json(TICKET))
         session = await opened(LOCAL, backend.url)
         (asked,) = backend.asked("POST", TOKEN_PATH)
-        told = json.loads(asked.body)
-        assert told["livekit"] == {"url": "wss://voice.example.org", "key": "key", "secret": SECRET}
-        assert told["room_name"] == "den"
+        fields = json.loads(asked.body)
+        assert fields["livekit"] == {"url": "wss://voice.example.org", "key": "key", "secret": SECRET}
+        assert fields["room_name"] == "den"
         assert (session.conversation_id, session.is_owner) == ("c1", True)
         assert "voice.example.org" in session.place
         assert SECRET not in repr(session)
@@ -138,20 +138,20 @@ async def test_with_a_token_alone_it_is_a_room_of_this_machine() -> None:
         assert "livekit" not in json.loads(asked.body)
 
 
-@pytest.mark.parametrize("said", [[], [{"id": "m", "role": "user", "content": "Hello"}]])
+@pytest.mark.parametrize("messages", [[], [{"id": "m", "role": "user", "content": "Hello"}]])
 async def test_without_a_server_a_session_in_which_nothing_was_said_leaves_no_conversation(
-    tmp_path: Path, said: list[dict[str, str]]
+    tmp_path: Path, messages: list[dict[str, str]]
 ) -> None:
     write_agent_python(tmp_path)
     async with FakeServer() as backend:
         no_server = {"error": "no server", "code": "voice.no_server"}
         backend.on("POST", TOKEN_PATH, answers_json(no_server, 409))
         backend.on("POST", CONVERSATIONS_PATH, answers_json({"id": "c1", "kind": "voice"}))
-        backend.on("GET", f"{CONVERSATIONS_PATH}/c1/messages", answers_json({"messages": said}))
+        backend.on("GET", f"{CONVERSATIONS_PATH}/c1/messages", answers_json({"messages": messages}))
         backend.on("DELETE", f"{CONVERSATIONS_PATH}/c1", answers_json({}))
         session = await opened(VoiceRequest(room="den", text_only=True), backend.url)
         assert session.conversation_id == "c1"
-        assert len(backend.asked("DELETE", f"{CONVERSATIONS_PATH}/c1")) == (0 if said else 1)
+        assert len(backend.asked("DELETE", f"{CONVERSATIONS_PATH}/c1")) == (0 if messages else 1)
 
 
 async def test_a_backend_on_another_machine_is_not_told_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:

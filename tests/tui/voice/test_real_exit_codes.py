@@ -31,8 +31,8 @@ TYPED = ("voice", "--text", "--output", "stream-json")
 
 @pytest.fixture
 async def livekit(tmp_path: Path) -> AsyncIterator[rooms.LiveKit]:
-    async with rooms.server(tmp_path) as one:
-        yield one
+    async with rooms.server(tmp_path) as server:
+        yield server
 
 
 @pytest.fixture

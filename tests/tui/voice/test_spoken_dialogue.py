@@ -78,13 +78,13 @@ class Talk:
 
     def lines(self, text: str = "") -> list[tuple[str, str]]:
         """Return the lines of the transcript, each with who said it."""
-        found: list[tuple[str, str]] = []
+        lines: list[tuple[str, str]] = []
         for row in (text or self.screen.text).splitlines():
             if line := LINE.match(row):
-                found.append((line[1], line[2].rstrip()))
-            elif found and (more := GOES_ON.match(row)):
-                found[-1] = found[-1][0], f"{found[-1][1]} {more[1].rstrip()}"
-        return found
+                lines.append((line[1], line[2].rstrip()))
+            elif lines and (more := GOES_ON.match(row)):
+                lines[-1] = lines[-1][0], f"{lines[-1][1]} {more[1].rstrip()}"
+        return lines
 
     def until_said(self, who: str, words: str) -> str:
         """Wait until a line of ``who`` has these words; return it."""
@@ -102,10 +102,10 @@ class Talk:
         """Return the words of a sound."""
         return plain_words(self._whisper.decode(sound).text)
 
-    def until_heard(self, told: str, since: int) -> None:
+    def until_heard(self, text: str, since: int) -> None:
         """Listen from block ``since`` on, over pauses, until the words of ``told`` were heard."""
         heard: list[str] = []
-        while not alike(told, heard):  # silence that lasts too long raises ``AssertionError``
+        while not alike(text, heard):  # silence that lasts too long raises ``AssertionError``
             heard += self.hears(self.ear.answer(since))
             since = self.ear.now
 
@@ -119,8 +119,8 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def home(folder: Path) -> Iterator[Home]:
-    with home_at(folder / "user", rate="20") as one:
-        yield one
+    with home_at(folder / "user", rate="20") as home:
+        yield home
 
 
 @pytest.fixture
@@ -135,8 +135,8 @@ def talk(folder: Path, home: Home) -> Iterator[Talk]:
         yield Talk(screen, sound, ear, files)
 
 
-def alike(told: str, heard: list[str]) -> bool:
-    words = plain_words(told)
+def alike(text: str, heard: list[str]) -> bool:
+    words = plain_words(text)
     return sum(word in heard for word in words) >= ALIKE * len(words)
 
 
@@ -151,8 +151,8 @@ def test_a_person_talks_cuts_in_and_allows_what_asks(talk: Talk, home: Home) -> 
     talk.say(HELP)
     assert alike(HELP, plain_words(talk.until_said("you", "can you")))
     heard = talk.hears(talk.ear.answer(since))
-    told = talk.until_said("agent-tui", "with F4.")
-    assert alike(told, heard), (told, heard)
+    answer = talk.until_said("agent-tui", "with F4.")
+    assert alike(answer, heard), (answer, heard)
     talk.until_listening()
 
     # Who cuts in has silence, and sees how far it came.
@@ -161,11 +161,11 @@ def test_a_person_talks_cuts_in_and_allows_what_asks(talk: Talk, home: Home) -> 
     talk.until_said("you", "rooms")
     began = talk.ear.voice(since)
     talk.say(JOKE)
-    told = talk.until_said("agent-tui", "(you cut in)")
+    answer = talk.until_said("agent-tui", "(you cut in)")
     whole = f"Three rooms. {' '.join(ROOMS)}"
-    said = plain_words(CUT.sub("", told))
-    assert said
-    assert len(said) < len(plain_words(whole))
+    words = plain_words(CUT.sub("", answer))
+    assert words
+    assert len(words) < len(plain_words(whole))
     heard = talk.hears(talk.ear.answer(began))
     assert "station" not in heard
     talk.until_said("you", "joke")
@@ -177,13 +177,13 @@ def test_a_person_talks_cuts_in_and_allows_what_asks(talk: Talk, home: Home) -> 
     talk.say(RESUME)
     talk.screen.until(lambda text: "needs approval" in text and "y once" in text)
     assert talk.screen.has_rung
-    assert all(home.room(one)["status"] != "running" for one in ids)
+    assert all(home.room(id_)["status"] != "running" for id_ in ids)
     since = talk.ear.now
     talk.screen.press_until("y", lambda text: "needs approval" not in text)
-    told = talk.until_said("agent-tui", "goes on.")
-    assert [home.room(one)["status"] for one in ids].count("running") == 1
+    answer = talk.until_said("agent-tui", "goes on.")
+    assert [home.room(id_)["status"] for id_ in ids].count("running") == 1
     talk.until_listening()
-    talk.until_heard(told, since)
+    talk.until_heard(answer, since)
 
     talk.screen.press("Escape")
     assert talk.screen.ended() == 0

@@ -47,9 +47,9 @@ def test_2_something_has_to_be_set_up_first(home: Home) -> None:
 
 
 def test_the_worker_runs_in_the_python_that_was_set_up(home: Home, tmp_path: Path) -> None:
-    told = home.run("voice-agent")
-    assert (told.returncode, told.stdout) == (2, "")
-    assert "set LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET" in one_line(told.stderr)
+    done = home.run("voice-agent")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "set LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET" in one_line(done.stderr)
     python = voice_folder(tmp_path / "data") / "env" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho "$@"; cat\n')

@@ -150,9 +150,9 @@ async def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -
 async def test_everything_can_be_read_in_every_theme(name: str) -> None:
     texts: set[tuple[str, Style]] = set()
     absent = vo.LinkMoved("connected", "The agent did not join the room.", "agent_absent")
-    for told in (TALK, (*TALK, vo.AgentLeft("agent-demo"), absent), STATES["failed"], STATES["not linked"]):
-        async with opened(*told) as seen:
-            seen.source.sound.input_level = Level(-22.0, -9.0, is_clipping=told is TALK)
+    for events in (TALK, (*TALK, vo.AgentLeft("agent-demo"), absent), STATES["failed"], STATES["not linked"]):
+        async with opened(*events) as seen:
+            seen.source.sound.input_level = Level(-22.0, -9.0, is_clipping=events is TALK)
             wear(seen.app, themes.load(name))
             await seen.text()
             texts |= {

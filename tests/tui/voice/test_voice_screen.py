@@ -74,7 +74,7 @@ async def test_talking_that_is_refused_says_why_and_space_begins_anew() -> None:
     async with opened(*THERE) as seen:
         seen.source.client.refuse = Refused("the agent takes no turns")
         await seen.press("space")
-        assert seen.told == ["the agent takes no turns"]
+        assert seen.toasts == ["the agent takes no turns"]
         seen.source.client.refuse = None
         await seen.press("space")
         assert seen.asked == ["start_talking", "start_talking"]
@@ -158,7 +158,7 @@ async def test_d_changes_over_to_another_device_and_keeps_that() -> None:
         await seen.press(*"hdmi", "enter")
         assert seen.source.sound.asked[-1] == "choose output HDMI"
         assert seen.source.remembered == [("output", "HDMI")]
-        assert seen.told == ["speaker: HDMI"]
+        assert seen.toasts == ["speaker: HDMI"]
 
 
 async def test_f_sends_a_file_to_an_agent_that_takes_them() -> None:
@@ -216,7 +216,7 @@ async def test_what_cannot_be_done_before_there_is_a_session_says_so() -> None:
     source.hold()
     async with opened(source=source) as seen:
         await seen.press("m")
-        assert seen.told == ["the agent is not ready yet"]
+        assert seen.toasts == ["the agent is not ready yet"]
 
 
 async def test_escape_and_ctrl_l_leave() -> None:
@@ -279,8 +279,8 @@ async def test_what_was_spoken_is_exported_as_subtitles_and_a_chat_is_not(
     source.conversation_id = "c"
     async with opened(*THERE, *turn(1, "What is running?", "Two rooms."), source=source) as seen:
         calls = seen.app.talk_log.calls
-        said = Message("m1", "c", "user", "Hello", "Hello", "", "", 0, 0, "2026-03-01T12:00:00+00:00")
-        calls.stored = [said]
+        message = Message("m1", "c", "user", "Hello", "Hello", "", "", 0, 0, "2026-03-01T12:00:00+00:00")
+        calls.stored = [message]
         await seen.press("tab", *"/export talk.srt", "enter")
         await seen.until("srt is for voice sessions")
         calls.info = replace(calls.info, kind="voice")
@@ -293,7 +293,7 @@ async def test_what_is_typed_before_the_agent_is_ready_stays_in_the_line() -> No
     async with opened(*JOINED[:5]) as seen:
         text = await seen.press("tab", *"hello", "enter")
         assert "› hello" in text
-        assert seen.told == ["the agent is not ready yet"]
+        assert seen.toasts == ["the agent is not ready yet"]
 
 
 async def test_a_line_that_was_not_sent_is_marked_and_stays_in_the_line() -> None:
@@ -302,7 +302,7 @@ async def test_a_line_that_was_not_sent_is_marked_and_stays_in_the_line() -> Non
         text = await seen.press("tab", *"hello", "enter")
         assert "not sent" in text
         assert "› hello" in text
-        assert seen.told == ["the connection broke"]
+        assert seen.toasts == ["the connection broke"]
 
 
 # --- sessions --------------------------------------------------------------------------------------------
@@ -451,9 +451,9 @@ async def test_steps_fold_and_unfold() -> None:
 
 async def test_the_help_says_that_there_is_nothing_to_fold_and_nothing_to_answer() -> None:
     async with opened(*THERE, *turn(1, "Rooms?", "Two.")) as seen:
-        found = {offer.ids[0]: offer.reason for offer in offers(seen.app.screen, resolve({}))}
-        assert found["voice.fold"] == found["voice.fold_all"] == "no tool or thought in view"
-        assert found["voice.answer"] == "nothing needs approval"
+        reasons = {offer.ids[0]: offer.reason for offer in offers(seen.app.screen, resolve({}))}
+        assert reasons["voice.fold"] == reasons["voice.fold_all"] == "no tool or thought in view"
+        assert reasons["voice.answer"] == "nothing needs approval"
 
 
 async def test_what_failed_is_said_in_the_language_of_the_screens() -> None:
@@ -605,7 +605,7 @@ async def test_a_log_that_was_deleted_with_its_session_is_no_failure() -> None:
         seen.app.talk_log.send(loaded(), ev.LinkChanged("live"))
         seen.app.talk_log.end(NotFound("There is no conversation c"))
         await seen.until(lambda: seen.app.talk_log.is_drained)
-        assert seen.told == []
+        assert seen.toasts == []
 
 
 async def test_a_session_whose_backend_was_started_again_begins_again() -> None:
@@ -638,8 +638,8 @@ async def test_what_is_noted_of_answers_is_told_once_in_a_session() -> None:
         log.send(loaded(), ev.LinkChanged("live"), started("m1"), ev.TurnNoted("m1", "no_tools"))
         await seen.until("this model cannot use tools")
         log.send(started("m2"), ev.TurnNoted("m2", "no_tools"), ev.TurnNoted("m2", "trimmed", 3))
-        await seen.until(lambda: len(seen.told) == 2)
-        assert seen.told[0] == "this model cannot use tools"
+        await seen.until(lambda: len(seen.toasts) == 2)
+        assert seen.toasts[0] == "this model cannot use tools"
         log.end()
 
 
@@ -664,14 +664,14 @@ async def test_the_folder_of_the_tools_is_chosen_in_the_settings_of_a_chat() -> 
 async def test_an_agent_without_a_conversation_of_ours_has_settings_of_its_own() -> None:
     async with opened(*THERE) as seen:
         await seen.press("ctrl+o")
-        assert seen.told == ["this agent has its own settings"]
+        assert seen.toasts == ["this agent has its own settings"]
 
 
 async def test_a_guest_is_asked_nothing() -> None:
     source = FakeVoiceSource()
     async with opened(*THERE, source=source) as seen:
         assert await seen.press("exclamation_mark")
-        assert seen.told == ["nothing needs approval"]
+        assert seen.toasts == ["nothing needs approval"]
 
 
 async def test_a_session_can_begin_muted() -> None:
