@@ -202,9 +202,7 @@ class VoiceLines:
         line = self._line_of(event.segment_id)
         if line is None:
             is_all = event.is_final and event.is_whole
-            if is_all and text and self._join_wordless("agent", event.segment_id, text):
-                return
-            if not text:
+            if not text or self._join_wordless("agent", event.segment_id, text, is_all=is_all):
                 return
             line = self._begin("agent", is_voiced=event.is_voiced)
             self._by_segment[event.segment_id] = line.id
@@ -448,12 +446,18 @@ class VoiceLines:
             line.text.replace(" ".join(text.strip() for text in line.parts.values()))
         self.changed.add(line.id)
 
-    def _join_wordless(self, kind: LineKind, segment_id: str, text: str, identity: str = "") -> bool:
-        """Give words, and whose they are, to the item that came before them; return whether there is one."""
+    def _join_wordless(
+        self, kind: LineKind, segment_id: str, text: str, identity: str = "", *, is_all: bool = True
+    ) -> bool:
+        """Give words, and whose they are, to the item that came before them; return whether there is one. The
+        first of more words (not ``is_all``) can only belong to the last line.
+        """
         words = words_of(text)
         for line_id in self._wordless[kind]:
             line = self.all[line_id]
-            if words_of(line.text.slice(0, COMPARED_CHARACTERS)) == words:
+            item_words = words_of(line.text.slice(0, COMPARED_CHARACTERS))
+            begins = line is self._last and "".join(item_words).startswith("".join(words) or " ")
+            if item_words == words if is_all else begins:
                 self._wordless[kind].remove(line_id)
                 self._by_segment[segment_id] = line_id
                 line.identity = identity

@@ -217,6 +217,16 @@ def test_words_that_come_after_their_item_say_nothing_twice() -> None:
     assert said(state) == [("person", "Pause it.")]
 
 
+def test_an_answer_whose_words_come_after_its_item_stands_there_once() -> None:
+    answer = vo.SpokenItem("i", "assistant", "It is half past nine.")
+    pieces = [vo.WordsSpoken("s", piece) for piece in ("It is", " half pa", "st nine.")]
+    state = state_after([vo.ItemStored(answer), *pieces, vo.WordsSpoken("s", "", is_final=True)])
+    assert said(state) == [("agent", answer.text)]
+    later = [vo.WordsTyped("k", "And now?"), vo.WordsSpoken("t", "It is ten.")]  # begins like the one before
+    state = state_after([vo.ItemStored(answer), *later])
+    assert said(state) == [("agent", answer.text), ("person", "And now?"), ("agent", "It is ten.")]
+
+
 def test_words_that_are_corrected_after_their_item_are_said_once() -> None:
     item = vo.SpokenItem("u1", "user", "What rooms are there?")
     state = state_after(
