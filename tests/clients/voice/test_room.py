@@ -372,6 +372,9 @@ async def test_a_server_that_is_killed_and_comes_back_finds_everybody_again(
     client = session_of(livekit, sound, tmp_path, back_seconds=PATIENCE_SECONDS)
     async with following(client) as session:
         await listening(session)
+        # An agent whose track is not published when the server dies never speaks.
+        await sound.say("who are you")
+        await session.item("assistant", "I am an agent")
         await livekit.kill()
         await session.link("reconnecting")
         at = len(session.events)
