@@ -370,8 +370,19 @@ class VoiceLines:
         if place not in self._step_lines:
             line = self._begin("step", status="said")
             line.turn_id, line.step_id = place
+            self._put_behind_question(line)
             self._step_lines[place] = line.id
         self.changed.add(self._step_lines[place])
+
+    def _put_behind_question(self, line: VoiceLine) -> None:
+        """Put a new step behind its question and the steps before it, if the question came with the history:
+        its answer is there already.
+        """
+        question = self.all.get(self._by_item.get(line.turn_id, ""))
+        if question is not None and question.is_loaded:
+            newest_first = reversed(self._step_lines.items())
+            before = (self.all[line_id] for (turn_id, _), line_id in newest_first if turn_id == line.turn_id)
+            self._put_between([(next(before, question), line)])
 
     def _turn_of(self, event: StepSet | ToolStatusChanged) -> str:
         """Return the turn of a step: the first that was named, if several sources name one."""

@@ -339,6 +339,15 @@ def test_history_after_coming_back_puts_what_is_missing_where_it_belongs() -> No
     assert state.lines.generation == 1
 
 
+def test_tools_of_the_history_stand_where_they_were_called() -> None:
+    turns = [*turn(1, "One question", "One answer"), *turn(2, "Two questions", "Two answers")]
+    calls = [("u1", "c1"), ("u1", "c2"), ("u2", "c3")]
+    steps = [StepSet(turn_id, Step(id_, type="tool_call", name=id_)) for turn_id, id_ in calls]
+    state = state_after([*JOINED, vo.HistoryLoaded(tuple(items_of(turns).values())), *steps])
+    order = [line.item_id or line.step_id for line in state.lines.all.values()]
+    assert order == ["u1", "c1", "c2", "a1", "u2", "c3", "a2"]
+
+
 def test_what_asks_when_a_terminal_joins_stands_behind_what_was_said_before() -> None:
     ask = Step("c1", type="tool_call", name="resume_room", status="asks", ask=ToolAsk("resume_room Redis"))
     state = state_after([*JOINED, StepSet("t", ask)])
