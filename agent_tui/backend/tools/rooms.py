@@ -23,6 +23,7 @@ SECONDS: Final = 10.0
 MAX_LISTED: Final = 20
 MAX_WORDS_CHARACTERS: Final = 300
 MAX_TASK_CHARACTERS: Final = 2_000
+SHORT_ID_CHARACTERS: Final = 8
 
 LOOKING: Final = ("list_rooms", "room_about")
 ACTING: Final = ("pause_room", "resume_room", "start_room")
@@ -62,7 +63,7 @@ _TASK: Final = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK
 def room_tools(rooms: RoomAccess) -> tuple[Tool, ...]:
     """Return the tools for these ``rooms``."""
     actions = _Actions(rooms)
-    tool = partial(_RoomTool, actions.names)
+    tool = partial(_RoomTool, actions)
     costs = "Let a paused room go on, which may cost money."
     return (
         tool("list_rooms", "List the rooms in which agents talk.", {}, "read", actions.list_rooms),
@@ -74,20 +75,22 @@ def room_tools(rooms: RoomAccess) -> tuple[Tool, ...]:
 
 
 class _Actions:
-    """What the tools do. ``names`` has the names of the rooms seen so far, by id: a person is asked about a
-    name.
-    """
+    """What the tools do. ``names`` has the names of the rooms seen so far, by id."""
 
     def __init__(self, rooms: RoomAccess) -> None:
         self.names: dict[str, str] = {}
         self._rooms = rooms
 
     async def _all(self) -> list[RoomInfo]:
-        rooms = await self._rooms.rooms()
+        try:
+            rooms = await self._rooms.rooms()
+        except AgentTuiError as error:
+            raise ToolError(inert_line(str(error), MAX_WORDS_CHARACTERS)) from error
         self.names.update((room.id, room.name) for room in rooms)
         return rooms
 
-    async def _room_in(self, arguments: Mapping[str, Any]) -> RoomInfo:
+    async def room_in(self, arguments: Mapping[str, Any]) -> RoomInfo:
+        """Return the room that the arguments mean now; raises ``ToolError`` if it is none or several."""
         return room_meant(await self._all(), arguments["room"])
 
     async def list_rooms(self, _: Mapping[str, Any]) -> object:
@@ -100,7 +103,7 @@ class _Actions:
         }
 
     async def about(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._room_in(arguments)
+        room = await self.room_in(arguments)
         return {
             **_brief(room),
             "task": inert_line(room.task, MAX_TASK_CHARACTERS),
@@ -110,13 +113,13 @@ class _Actions:
         }
 
     async def pause(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._room_in(arguments)
+        room = await self.room_in(arguments)
         if room.status != "running":
             return {**_brief(room), "changed": False}
         return {**_brief(await self._rooms.pause(room.id)), "status": "paused", "changed": True}
 
     async def resume(self, arguments: Mapping[str, Any]) -> object:
-        room = await self._room_in(arguments)
+        room = await self.room_in(arguments)
         if room.status == "running":
             return {**_brief(room), "changed": False}
         return {**_brief(await self._rooms.resume(room.id)), "status": "running", "changed": True}
@@ -126,15 +129,15 @@ class _Actions:
 
 
 class _RoomTool:
-    """One of the tools; ``work`` takes the arguments and returns the result, ``names`` has the rooms' names
-    by id.
+    """One of the tools; ``work`` is the one of the ``actions`` that takes the arguments and returns the
+    result.
     """
 
     seconds = SECONDS
 
     def __init__(
         self,
-        names: Mapping[str, str],
+        actions: _Actions,
         name: str,
         description: str,
         properties: Mapping[str, Any],
@@ -144,13 +147,18 @@ class _RoomTool:
         self.spec = ToolSpec(name, description, object_schema(properties, *properties))
         self.permission: Permission = permission
         self.changes = name in ACTING
-        self._names = names
+        self._actions = actions
         self._work = work
 
+    async def resolve(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the arguments with the id of the room that they mean now."""
+        return {"room": (await self._actions.room_in(arguments)).id} if "room" in arguments else arguments
+
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the call in one line."""
+        """Return the call in one line: a room by its name, and the beginning of its id, as lists show it."""
         about = next(iter(arguments.values()), "")
-        about = self._names.get(about, about)
+        if (name := self._actions.names.get(about)) is not None:
+            about = f"{name} ({about[:SHORT_ID_CHARACTERS]})"
         return ToolAsk(inert_line(f"{self.spec.name} {about}".rstrip(), MAX_TASK_CHARACTERS + 100))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
@@ -174,7 +182,7 @@ def room_meant(rooms: Sequence[RoomInfo], wanted: str) -> RoomInfo:
     """
     phrase = " ".join(_WORD.findall(wanted.casefold()))
     counted = in_order(rooms)
-    for room in rooms:
+    for room in sorted(rooms, key=lambda room: room.id != wanted):  # an id is nobody else's name
         if room.id == wanted or " ".join(_WORD.findall(room.name.casefold())) == phrase:
             return room
     if (place := _place(phrase)) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_tui.backend.models.model import Image, ToolSpec
 from agent_tui.model.events import ToolAsk
@@ -76,6 +76,18 @@ class Tool(Protocol):
 
         Raises ``ToolError`` for what went wrong; anything else it raises is a bug of the tool, and is
         reported as a failed result by its caller.
+        """
+        ...
+
+
+@runtime_checkable
+class NamingTool(Protocol):
+    """A tool whose arguments name something in words that may mean another thing later, "the first one"."""
+
+    async def resolve(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the arguments with what they mean now: that is shown, allowed, and done.
+
+        Raises ``ToolError`` if they mean nothing or several things.
         """
         ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.chats.fields import QuestionFields
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.tools.rooms import room_tools
 from agent_tui.model.errors import NotFound, Refused
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
+from tests.backend.tools.test_rooms import MAIL, NAME, FewRooms
 from tests.fakes.scripted_tools import asker, reader, writer
 
 
@@ -35,6 +38,26 @@ async def test_nothing_runs_before_somebody_allowed_exactly_that(tmp_path: Path)
     assert (tool.ran, statuses(answer), results(answer)) == ([{"a": 1}], ["done"], [('{"a": 1}', True)])
     assert stood == ["asks", "running", "done"]
     assert answer.steps[0].ask is None
+
+
+async def test_what_a_person_allowed_is_the_room_they_were_shown_not_the_number_it_had(
+    tmp_path: Path,
+) -> None:
+    few = FewRooms(MAIL, replace(NAME, id="e5"))
+    first = [call("resume_room", {"room": "1"})]
+    model, tools = speaks(first, ["One."], first, ["Oh."]), room_tools(few)
+    async with open_chats(tmp_path / "a.db", model, *tools, enabled=["resume_room"]) as house:
+        with house.engine.chats.attend(house.id):
+            answer_id = await house.begin()
+            asking = await house.asks()
+            assert asking["ask"]["call"] == "resume_room Rewrite the mail (b2)"
+            few.all["e5"] = replace(few.all["e5"], updated_at="2026-02-01")  # now it is the first
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("always"))
+            await house.ended(answer_id)
+        await house.ask("And the first one?", is_alone=True)
+        assert statuses(await house.last()) == ["denied"]
+        (rule,) = house.engine.rules()
+    assert (few.told, rule.pattern) == ([("resume", "b2")], 'resume_room({"room": "b2"})')
 
 
 async def test_once_is_for_one_call_only(tmp_path: Path) -> None:

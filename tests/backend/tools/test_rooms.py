@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.tools.rooms import ACTING, LOOKING, room_meant, room_tools
-from agent_tui.backend.tools.tool import ToolError, ToolPlace
+from agent_tui.backend.tools.tool import NamingTool, ToolError, ToolPlace
 from agent_tui.model.errors import Refused
 from agent_tui.model.events import AgentInfo, RoomInfo
 
@@ -91,10 +91,14 @@ async def test_a_room_is_paused_once_and_resumed_and_one_is_begun(few: FewRooms)
     assert few.told == [("pause", "a1"), ("resume", "b2"), ("begin", "Name it")]
 
 
-async def test_a_person_is_asked_about_a_name_and_not_an_id(few: FewRooms) -> None:
-    tools = {tool.spec.name: tool for tool in room_tools(few)}
-    await tools["list_rooms"].run({}, ToolPlace())
-    assert tools["resume_room"].ask({"room": "b2"}, ToolPlace()).call == "resume_room Rewrite the mail"
+@pytest.mark.parametrize("said", ["2", "the mail", "b2c4e6f8a1c3"])
+async def test_a_person_is_asked_about_a_name_and_an_id_whatever_the_model_calls_the_room(said: str) -> None:
+    few = FewRooms(REDIS, replace(MAIL, id="b2c4e6f8a1c3"), NAME)
+    tool = next(tool for tool in room_tools(few) if tool.spec.name == "resume_room")
+    assert isinstance(tool, NamingTool)
+    arguments = await tool.resolve({"room": said})
+    assert arguments == {"room": "b2c4e6f8a1c3"}
+    assert tool.ask(arguments, ToolPlace()).call == "resume_room Rewrite the mail (b2c4e6f8)"
 
 
 async def test_what_the_engine_refuses_is_a_failed_call(few: FewRooms) -> None:
@@ -110,8 +114,6 @@ def test_only_what_may_cost_money_asks(few: FewRooms) -> None:
     }
     assert set(asks) == {*LOOKING, *ACTING}
     (start,) = (tool for tool in room_tools(few) if tool.spec.name == "start_room")
-    resume = next(tool for tool in room_tools(few) if tool.spec.name == "resume_room")
-    assert resume.ask({"room": "the mail"}, ToolPlace()).call == "resume_room the mail"
     assert start.ask({"task": "Name\nit"}, ToolPlace()).call == "start_room Name it"
 
 
@@ -132,6 +134,10 @@ def test_only_what_may_cost_money_asks(few: FewRooms) -> None:
 )
 def test_a_room_is_meant_by_id_number_name_or_words(said: str, room_id: str) -> None:
     assert room_meant([NAME, MAIL, REDIS], said).id == room_id
+
+
+def test_an_id_means_its_room_whatever_another_is_called() -> None:
+    assert room_meant([replace(NAME, name="b2"), MAIL], "b2") is MAIL
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
 from agent_tui.backend.tools.calling import failed_output, parse_in_thread, run_tool
 from agent_tui.backend.tools.mcp.server import ServerListed
 from agent_tui.backend.tools.rules import exact_rule
-from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import NamingTool, Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import WAITS, Step, ToolAsk
 from agent_tui.model.records import FileChange
@@ -234,14 +234,17 @@ class ToolCalls:
         return _Job(call, tool, arguments)
 
     async def _prepare(self, job: _Job) -> _Job:
-        arguments = job.arguments or {}
-        if job.tool is None:
-            return job
-        needs_approval = job.tool.permission == "ask" or self._workshop.is_foreign
-        if not needs_approval or self._is_allowed_by_rule(job.call.name, arguments):
+        tool, arguments = job.tool, job.arguments or {}
+        if tool is None:
             return job
         try:
-            return replace(job, ask=await self._ask_of(job.tool, arguments))
+            if isinstance(tool, NamingTool):
+                arguments = await tool.resolve(arguments)
+                job = replace(job, arguments=arguments)
+            needs_approval = tool.permission == "ask" or self._workshop.is_foreign
+            if not needs_approval or self._is_allowed_by_rule(job.call.name, arguments):
+                return job
+            return replace(job, ask=await self._ask_of(tool, arguments))
         except ToolError as error:
             return replace(job, refusal=failed_output(str(error)))
 
