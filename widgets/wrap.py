@@ -31,7 +31,7 @@ def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
     if NO_BREAK not in text:
         return rows
     if words:
-        rows = [_without_dot(row) for row in rows]
+        rows[:-1] = map(_without_dot, rows[:-1])
     return [tuple([(_drawn(piece, words), ink) for piece, ink in row]) for row in rows]
 
 
