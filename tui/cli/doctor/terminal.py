@@ -11,7 +11,6 @@ from typing import Final
 
 from tui.cli.doctor.checks import Check, Surroundings, run_program
 from tui.clipboard import tools
-from tui.live.signs import is_utf8, locale_of_letters
 
 ASK_SECONDS: Final = 2.0
 USABLE: Final = (20, 5)  # the fewest columns and rows for a screen
@@ -52,8 +51,8 @@ def _colors(environ: Mapping[str, str]) -> Check:
 
 def _locale(environ: Mapping[str, str]) -> Check:
     check = partial(Check, "terminal.locale", "letters")
-    name = locale_of_letters(environ)
-    if is_utf8(name):
+    name = next((environ[key] for key in ("LC_ALL", "LC_CTYPE", "LANG") if environ.get(key)), "")
+    if "utf8" in name.lower().replace("-", ""):
         return check("ok", name)
     detail = f"the locale {name} is not UTF-8" if name else "no locale is set"
     return check("failed", detail, "export LANG=C.UTF-8")
