@@ -46,6 +46,8 @@ class VoiceActs:
         state = self._run.state
         if binding_id == "voice.interrupt" and state.phase not in ANSWERING:
             return say("help.why.not_speaking")
+        if binding_id == "voice.local" and self._run.asks_our_agent:
+            return say("voice.local.already")
         return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
 
     def do(self, act: Act) -> None:

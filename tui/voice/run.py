@@ -71,6 +71,12 @@ class VoiceRun:
         ending = ending_of(self.state.link) if self.state.phase == "failed" else None
         return ending.code if ending is not None else exits.DONE
 
+    @property
+    def asks_our_agent(self) -> bool:
+        """Whether the agent of the session is ours, on this machine; our backend has its log then."""
+        is_ours = self.session is not None and bool(self.session.conversation_id)
+        return is_ours or self.request.local_agent
+
     def take(self, event: VoiceEvent) -> None:
         self.state.apply(event)
         self._changed(event)

@@ -174,7 +174,7 @@ class VoiceScreen(LiveScreen):
         return texts.VoiceShown(
             problem=texts.problem(problem) if problem is not None and self.state.phase == "failed" else "",
             has_signal=session is None or session.sound.status.has_signal,
-            may_use_local=not self.run.request.local_agent,
+            may_use_local=not self.run.asks_our_agent,
             asking=asking(self._asks.state) if self.is_asked else "",
             had_input=self.run.had_input,
         )
@@ -234,7 +234,8 @@ class VoiceScreen(LiveScreen):
             await self.run_action("app.leave_voice")
 
     async def action_act(self, act: Act) -> None:
-        await self._acts.act(act)
+        if self._host.allows(self.why_not(f"voice.{act}")):
+            await self._acts.act(act)
 
     def action_settings(self) -> None:
         self._asks.open_settings()

@@ -107,6 +107,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.first.text": "Type something. {type} moves to the line.",
     "voice.not_kept": "what is said is not saved: {problem}",
     "voice.not_now": "the agent is not ready yet",
+    "voice.local.already": "it is the agent of this room already",
     "voice.nothing_waits": "nothing to retry",
     "voice.file.sent": "{name} sent",
     "voice.file.not_taken": "this agent does not accept files",

@@ -320,6 +320,16 @@ async def test_an_absent_agent_can_be_waited_for_again_or_replaced() -> None:
         assert seen.source.opened[1].local_agent
 
 
+async def test_our_agent_is_not_offered_where_it_is_the_one_that_is_asked() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE[:2], ABSENT, source=source) as seen:
+        assert "r retry · t text only" in seen.now
+        await seen.press("l")
+        assert len(seen.source.opened) == 1
+        assert seen.told == ["it is the agent of this room already"]
+
+
 async def test_a_session_that_ended_can_be_begun_again() -> None:
     ended = vo.LinkMoved("ended", "The room was deleted.", "room_deleted")
     async with opened(*THERE, *turn(1, "Hello", "Good day."), ended) as seen:
