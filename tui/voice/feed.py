@@ -105,8 +105,9 @@ class VoiceFeed:
                 self._agent_name = inert_line(state.agent.name, MAX_NAME_CHARACTERS)
             return self._agent_name or say("voice.line.agent")
         me = next((person.identity for person in state.people if person.is_me), "")
-        if line.is_typed or line.identity in ("", me):
-            return say("voice.line.you")
+        has_others = any(not (person.is_me or person.is_agent) for person in state.people)
+        if line.is_typed or line.identity == me or not (line.identity or has_others):
+            return say("voice.line.you")  # items do not say whose words they were
         return inert_line(state.name_of(line.identity), MAX_NAME_CHARACTERS) or say("voice.line.somebody")
 
     def _tail(self, line: VoiceLine) -> str:

@@ -202,6 +202,20 @@ async def test_an_agent_whose_person_has_left_says_that_it_hears_nobody() -> Non
         assert "listens to Bob, not to you" in await seen.send(back)
 
 
+@pytest.mark.parametrize(
+    ("others", "who"), [((), "you"), ((vo.Person("bob", "Bob", is_heard=True),), "someone")]
+)
+async def test_words_that_are_nobodys_are_yours_only_if_you_are_alone(
+    others: tuple[vo.Person, ...], who: str
+) -> None:
+    people = vo.PeopleChanged((vo.Person("me", "Ada", is_me=True), *others))
+    history = vo.HistoryLoaded((vo.SpokenItem("u1", "user", "Hello"),))
+    item = vo.ItemStored(vo.SpokenItem("u2", "user", "Again"))
+    async with opened(*THERE, people, history, item) as seen:
+        rows = seen.now.splitlines()
+        assert all(f" {who} " in next(row for row in rows if word in row) for word in ("Hello", "Again"))
+
+
 async def test_who_has_left_keeps_their_name_beside_what_they_said() -> None:
     me, bob = vo.Person("me", "Ada", is_me=True), vo.Person("owner-7f", "Bob")
     words = vo.WordsHeard("s1", "Hello", is_final=True, identity="owner-7f")
