@@ -77,7 +77,9 @@ class Keeper:
 
 def _fields(item: SpokenItem, speaker: str) -> dict[str, object]:
     times = {name: value for name, value in asdict(item.times).items() if value is not None}
-    moments = {"started_at": item.started_at, "ended_at": item.ended_at}
+    # What was typed has no start: it would have the time when it is stored, which is behind the answer's.
+    started_at = item.started_at if item.started_at is not None else item.created_at
+    moments = {"started_at": started_at, "ended_at": item.ended_at}
     return {
         "client_key": item.id,
         "role": item.role,

@@ -45,8 +45,11 @@ async def test_items_of_both_sides_are_kept_once_and_the_rest_is_not() -> None:
     ours = keeper(calls)
     asked = SpokenItem("u", "user", "Hello", started_at=5.0, times=TurnTimes(hearing=0.4))
     answered = SpokenItem("a", "assistant", "Good", interrupted=True)
+    typed = SpokenItem("t", "user", "Bye", created_at=6.0)
     ours.keep([asked])
-    ours.keep([asked, answered, SpokenItem("s", "system", "Be kind"), SpokenItem("e", "user", " ")], "clerk")
+    ours.keep(
+        [asked, answered, typed, SpokenItem("s", "system", "Be kind"), SpokenItem("e", "user", " ")], "clerk"
+    )
     await settle()
     await ours.aclose()
     assert calls.made == [
@@ -68,6 +71,14 @@ async def test_items_of_both_sides_are_kept_once_and_the_rest_is_not() -> None:
             "speaker": "clerk",
             "interrupted": True,
             "spoken": {},
+        },
+        {
+            "client_key": "t",
+            "role": "user",
+            "content": "Bye",
+            "speaker": "",
+            "interrupted": False,
+            "spoken": {"started_at": 6.0},
         },
     ]
 
