@@ -96,12 +96,12 @@ class HttpConnection(H11Protocol):
     def _head_is_late(self) -> None:
         self._head_timer = None
         if not self.transport.is_closing():
-            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time")
+            self._refuse_request(HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time")
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(HTTPStatus.BAD_REQUEST, msg.rstrip("."))
+        self._refuse_request(HTTPStatus.BAD_REQUEST, msg.rstrip("."))
 
-    def _refuse(self, status: HTTPStatus, title: str) -> None:
+    def _refuse_request(self, status: HTTPStatus, title: str) -> None:
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             answer = problem(status, title, headers={"connection": "close"})
             head = h11.Response(status_code=status, headers=answer.raw_headers, reason=status.phrase)

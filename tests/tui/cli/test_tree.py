@@ -350,6 +350,8 @@ def test_a_token_that_is_wrong_is_exit_code_6(home: Home) -> None:
     done = home.main("rooms", "list", "--url", url, AGENT_TUI_TOKEN="geheim")
     assert (done.returncode, done.stdout) == (6, "")
     assert "geheim" not in one_line(done.stderr)
+    said = home.main("rooms", "list", "--url", url, AGENT_TUI_TOKEN="geheim", LANG="ru_RU.UTF-8").stderr
+    assert one_line(said).startswith("Токен не указан или неверен. Отправьте")
 
 
 WARNING = "agent-tui: --token can be read by others in the list of processes; "
