@@ -15,7 +15,7 @@ from tests.fakes.own_backend import OwnBackend
 
 class ListedClient(OwnBackend):
     """The calls that the list and the form of a new room make; ``refuse`` is raised instead of an answer. A
-    room is made once ``may_make`` is set.
+    room is made once ``may_make`` is set, and rooms are listed once ``may_list`` is.
     """
 
     def __init__(self, rooms: list[RoomInfo], *, tells_changes: bool = True) -> None:
@@ -33,7 +33,9 @@ class ListedClient(OwnBackend):
         ]
         self.made: list[dict[str, Any]] = []
         self.may_make = asyncio.Event()
-        self.may_make.set()
+        self.may_list = asyncio.Event()
+        for event in (self.may_make, self.may_list):
+            event.set()
         self._tells_changes = tells_changes
         self._news: asyncio.Queue[RoomChanges] = asyncio.Queue()
         self.questions = 0
@@ -49,6 +51,7 @@ class ListedClient(OwnBackend):
         self.questions += 1
         if self.lost:
             raise self.lost.pop(0)
+        await self.may_list.wait()
         if cursor is None:
             return RoomChanges(tuple(await self.list_all(archived=True)), (), "c0", True)
         return await self._news.get()

@@ -14,6 +14,7 @@ from tests.settling import settle
 from tests.tui.rooms_listed import agents, listed, room
 from tui.lists import feed as list_feed
 from tui.lists.rooms import RoomsScreen
+from tui.lists.row_list import RowList
 from tui.room.screen import RoomScreen
 
 
@@ -78,6 +79,34 @@ async def test_where_there_is_room_more_of_the_room_under_the_cursor_stands_besi
         assert "✗ Ada" in text
         seen.client.tell(replace(room(2, task="Now what?"), agents=agents("speaking")))
         await seen.until("Now what?", "● Mika")
+
+
+async def test_keys_for_the_rows_wait_for_them_unless_another_screen_is_opened_first(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), room(3), room(4)) as seen:
+
+        async def list_late(*keys: str) -> RoomsScreen:
+            seen.client.may_list.clear()
+            late = RoomsScreen(seen.app.places.link, (), seen.screen.deletions)
+            await seen.app.push_screen(late)
+            await seen.press(*keys)
+            seen.client.may_list.set()
+            return late
+
+        late = await list_late("j", "j", "k", "d")
+        assert "still loading" in await seen.text()
+        assert_on(late, "r2")
+        late = await list_late("G", "enter")
+        await seen.until(lambda: isinstance(seen.app.screen, RoomScreen))
+        assert_on(late, "r4")
+        late = await list_late("j", "enter", "n", "escape")
+        await seen.until(lambda: seen.app.screen is late, "Room 4")
+        assert_on(late, "r1")
+
+
+def assert_on(screen: RoomsScreen, room_id: str) -> None:
+    item = screen.query_one(RowList).cursor
+    assert item is not None
+    assert item.id == room_id
 
 
 async def test_what_changes_is_seen_and_the_cursor_stays_on_its_room(tmp_path: Path) -> None:

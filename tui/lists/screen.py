@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, ClassVar, Final, Generic
 
@@ -116,6 +116,7 @@ class ListScreen(Screen[None], Generic[T]):
         self._top = StatusLine(id="top")
         self._bottom = StatusLine(id="bottom", is_dim=True)
         self._empty = Static("", id="empty", markup=False)
+        self.early: list[Callable[[], object]] = []  # what keys do with the rows, once these are there
 
     def compose(self) -> ComposeResult:
         yield self._top
@@ -136,6 +137,7 @@ class ListScreen(Screen[None], Generic[T]):
 
     def on_screen_suspend(self) -> None:
         """Stop following: the screen is not visible."""
+        self.early.clear()
         self.workers.cancel_group(self, "follow")
 
     @work(group="follow", exclusive=True)
@@ -148,6 +150,10 @@ class ListScreen(Screen[None], Generic[T]):
         if self.is_attached:
             self._list.look()
             self.show_lines()
+            if not _is_loading(self):
+                early, self.early = self.early, []
+                for act in early:
+                    act()
 
     @on(RowList.Moved)
     @on(DescendantFocus)
@@ -179,7 +185,7 @@ class ListScreen(Screen[None], Generic[T]):
         """Return why an action is impossible, by its binding id: a word of "help.why", or ""."""
         action = binding_id.partition(".")[2]
         if self._list.cursor is None and action in {*OF_ONE, "pause_all"}:
-            return "list_empty"
+            return "list_empty" if self.acts.is_known else "not_loaded"
         if any(call in (self.acts.missing or {}) for call in NEEDS.get(action, ())):
             return "list_not_offered"
         if action == "undo" and not self.deletions:
@@ -207,14 +213,13 @@ class ListScreen(Screen[None], Generic[T]):
         self.show_all()
 
     def action_move(self, rows: int) -> None:
-        self._list.move(rows)
+        _with_rows(self, partial(self._list.move, rows))
 
     def action_move_pages(self, pages: float) -> None:
-        self._list.move_pages(pages)
+        _with_rows(self, partial(self._list.move_pages, pages))
 
     def action_open(self) -> None:
-        if (item := self.item_for("open")) is not None:
-            self.post_message(self.Opened(item))
+        _with_rows(self, partial(_open, self))
 
     def on_row_list_chosen(self) -> None:
         self.call_later(self.run_action, "open")
@@ -288,6 +293,24 @@ class ListScreen(Screen[None], Generic[T]):
             self.on_input_submitted()
         else:
             await self.run_action("app.leave_list")
+
+
+def _is_loading(screen: ListScreen[Any]) -> bool:
+    """Whether the rows are on their way; not while its server cannot be reached."""
+    return not screen.acts.is_known and screen.acts.state.status == "live"
+
+
+def _with_rows(screen: ListScreen[Any], act: Callable[[], object]) -> None:
+    """Do it now, or as soon as the rows are there, unless another screen is opened first."""
+    if _is_loading(screen):
+        screen.early.append(act)
+    else:
+        act()
+
+
+def _open(screen: ListScreen[Any]) -> None:
+    if (item := screen.item_for("open")) is not None:
+        screen.post_message(screen.Opened(item))
 
 
 def may(screen: ListScreen[Any], action: str) -> bool:
