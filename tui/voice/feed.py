@@ -37,6 +37,7 @@ class VoiceFeed:
         self._generation = state.lines.generation
         self._times: dict[str, float] = {}
         self._agent_name = ""  # the newest one's: it may have left
+        self._my_identities = {""}  # each session has another one
         self._start_over()
 
     def _start_over(self) -> None:
@@ -104,9 +105,9 @@ class VoiceFeed:
             if state.agent is not None:
                 self._agent_name = inert_line(state.agent.name, MAX_NAME_CHARACTERS)
             return self._agent_name or say("voice.line.agent")
-        me = next((person.identity for person in state.people if person.is_me), "")
+        self._my_identities |= {person.identity for person in state.people if person.is_me}
         has_others = any(not (person.is_me or person.is_agent) for person in state.people)
-        if line.is_typed or line.identity == me or not (line.identity or has_others):
+        if line.is_typed or (line.identity in self._my_identities and (line.identity or not has_others)):
             return say("voice.line.you")  # items do not say whose words they were
         return inert_line(state.name_of(line.identity), MAX_NAME_CHARACTERS) or say("voice.line.somebody")
 

@@ -216,6 +216,18 @@ async def test_words_that_are_nobodys_are_yours_only_if_you_are_alone(
         assert all(f" {who} " in next(row for row in rows if word in row) for word in ("Hello", "Again"))
 
 
+async def test_your_words_stay_yours_when_a_session_begins_again() -> None:
+    words = vo.WordsHeard("s1", "Hello", is_final=True, identity="owner-ada-1")
+    async with opened(
+        *THERE, vo.PeopleChanged((vo.Person("owner-ada-1", "Ada", is_me=True),)), words
+    ) as seen:
+        missed = vo.HistoryLoaded(
+            (vo.SpokenItem("i0", "assistant", "Good day."), vo.SpokenItem("i1", "user", "Hello"))
+        )
+        await seen.send(vo.PeopleChanged((vo.Person("owner-ada-2", "Ada", is_me=True),)), missed)
+        assert " you " in next(row for row in seen.now.splitlines() if "Hello" in row)
+
+
 async def test_who_has_left_keeps_their_name_beside_what_they_said() -> None:
     me, bob = vo.Person("me", "Ada", is_me=True), vo.Person("owner-7f", "Bob")
     words = vo.WordsHeard("s1", "Hello", is_final=True, identity="owner-7f")
