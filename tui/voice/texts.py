@@ -18,7 +18,7 @@ from widgets.units import decimal
 
 MAX_DETAIL_CHARACTERS: Final = 200
 MAX_NAME_CHARACTERS: Final = 40
-SLOW_SECONDS: Final = 1.0  # a slower answer is marked
+SLOW_SECONDS: Final = 1.0  # a slower answer is called slow
 _SIGNS: Final = {
     "listening": signs.SPEAKING,
     "user_speaking": signs.SPEAKING,
@@ -143,15 +143,15 @@ def instead_of_levels(state: VoiceState, has_signal: bool, *, is_open: bool) -> 
 
 
 def latency(times: TurnTimes) -> list[str]:
-    """Return the times of the last turn's parts, the total last; a slow one has the failure sign."""
+    """Return the times of the last turn's parts, the total last, which says when it is slow."""
     parts = [
         say(f"voice.time.{name}", seconds=decimal(seconds, 2))
         for name in ("hearing", "end_of_turn", "model", "voice")
         if (seconds := getattr(times, name)) is not None
     ]
     if times.whole is not None:
-        whole = say("voice.time.whole", seconds=decimal(times.whole, 2))
-        parts.append(f"{signs.FAILED} {whole}" if times.whole >= SLOW_SECONDS else whole)
+        whole = "voice.time.slow" if times.whole >= SLOW_SECONDS else "voice.time.whole"
+        parts.append(say(whole, seconds=decimal(times.whole, 2)))
     return [*parts[:-1], say("voice.time.seconds", times=parts[-1])] if parts else []
 
 

@@ -51,6 +51,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.time.model": "model {seconds}",
     "voice.time.voice": "voice {seconds}",
     "voice.time.whole": "answer {seconds}",
+    "voice.time.slow": "slow answer {seconds}",
     "voice.time.seconds": "{times} s",
     "voice.round_trip": "{milliseconds} ms",
     "voice.quality.poor": "poor connection",

@@ -353,7 +353,7 @@ async def test_our_agent_is_not_offered_where_it_is_the_one_that_is_asked() -> N
         assert "r retry · t text only" in seen.now
         await seen.press("l")
         assert len(seen.source.opened) == 1
-        assert seen.told == ["it is the agent of this room already"]
+        assert seen.toasts == ["it is the agent of this room already"]
 
 
 async def test_a_session_that_ended_can_be_begun_again() -> None:
@@ -447,7 +447,7 @@ async def test_a_line_is_one_row_with_time_name_words_and_where_somebody_cut_in(
         assert "Three rooms┄   (cut off)" in text
 
 
-async def test_every_turn_says_what_it_took_and_a_slow_one_is_marked() -> None:
+async def test_every_turn_says_what_it_took_and_whether_that_was_slow() -> None:
     slow = vo.TurnTimes(None, None, 0.6, 0.4, 1.5)
     items = (
         vo.ItemStored(vo.SpokenItem("u", "user", "One?", times=vo.TurnTimes(0.4, 0.5))),
@@ -457,11 +457,11 @@ async def test_every_turn_says_what_it_took_and_a_slow_one_is_marked() -> None:
     )
     async with opened(*THERE, *items) as seen:
         text = seen.now
-        assert "hearing 0.40 · end of turn 0.50 · model 0.60 · voice 0.40 · ✗ answer 1.50 s" in text
+        assert "hearing 0.40 · end of turn 0.50 · model 0.60 · voice 0.40 · slow answer 1.50 s" in text
         assert "hearing 0.30 · end of turn 0.50 · model 0.10 · answer 0.70 s" in text
         rows = [row.strip("▎ ") for row in (await seen.resize(60, 20)).splitlines()]
-        assert "hearing 0.40 · end of turn 0.50 · model 0.60 ·" in rows
-        assert "voice 0.40 · ✗ answer 1.50 s" in rows
+        assert "hearing 0.40 · end of turn 0.50 · model 0.60" in rows
+        assert "voice 0.40 · slow answer 1.50 s" in rows
 
 
 async def test_what_is_said_can_be_found_and_copied() -> None:

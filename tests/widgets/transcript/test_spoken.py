@@ -58,12 +58,14 @@ async def test_a_line_is_one_row_and_goes_on_below_its_words() -> None:
 
 async def test_the_times_of_an_answer_stay_in_their_column_when_they_need_two_rows() -> None:
     pane, hand = a_talk(("agent", "Two."))
-    pane.turn_closed("1", note="hearing 0.64 · end of turn 0.64 · model 4.10 · voice 0.55 · ✗ answer 5.48 s")
+    pane.turn_closed(
+        "1", note="hearing 0.64 · end of turn 0.64 · model 4.10 · voice 0.55 · slow answer 5.48 s"
+    )
     async with running(pane, (80, 4)):
         hand.turn_until_clean()
         assert [row.rstrip() for row in screen_of(pane)][1:3] == [
-            "        hearing 0.64 · end of turn 0.64 · model 4.10 · voice 0.55 ·",
-            "        ✗ answer 5.48 s",
+            "        hearing 0.64 · end of turn 0.64 · model 4.10 · voice 0.55",
+            "        slow answer 5.48 s",
         ]
 
 
