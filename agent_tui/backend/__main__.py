@@ -52,7 +52,8 @@ def main(arguments: list[str]) -> int:
 def _say(error: Exception, code: int) -> int:
     # The text of other errors may contain words of a conversation; the log has where they were raised.
     line = str(error) if isinstance(error, AgentTuiError) else f"internal error: {type(error).__name__}"
-    sys.stderr.write(f"agent-tui: {inert_line(line, MAX_LINE_CHARACTERS)}\n")
+    with contextlib.suppress(OSError):  # a full disk: the code says it, too
+        sys.stderr.write(f"agent-tui: {inert_line(line, MAX_LINE_CHARACTERS)}\n")
     return code
 
 

@@ -16,6 +16,7 @@ UPGRADING = "upgrading"  # programs that wait for the backend read this word: tu
 STOPPING_SECONDS = 5.0  # how long a newcomer waits for a process that is stopping
 NAME_SECONDS = 1.0  # and for one that has just taken the lock to write its name
 POLL_SECONDS = 0.05
+LINE_CHARACTERS = 50  # always as many, so that a full disk cannot keep a later word out
 
 
 class DatabaseLock:
@@ -48,7 +49,11 @@ class DatabaseLock:
                     f"process {pid} ({mode}) holds {self._path}" if pid else f"{self._path} is held",
                 )
             time.sleep(POLL_SECONDS)
-        self._write("")
+        try:
+            self._write("")
+        except OSError as error:
+            os.close(self._file)
+            raise not_written(f"{self._path} cannot be written", error) from error
 
     def say_stopping(self) -> None:
         """Make newcomers wait for a moment."""
@@ -75,8 +80,8 @@ class DatabaseLock:
         return True
 
     def _write(self, word: str) -> None:
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()} {self._mode} {word}\n".encode(), 0)
+        line = f"{os.getpid()} {self._mode} {word}".ljust(LINE_CHARACTERS)
+        os.pwrite(self._file, f"{line}\n".encode(), 0)
 
 
 @contextlib.contextmanager

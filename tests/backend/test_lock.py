@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from agent_tui.backend.lock import DatabaseLock, database_lock
-from agent_tui.model.errors import AgentBusy, ConfigError
+from agent_tui.model.errors import AgentBusy, ConfigError, DiskFull
 
 
 def test_a_database_has_one_process_and_the_next_is_told_which(tmp_path: Path) -> None:
@@ -54,6 +56,19 @@ def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:
     path.write_text("1 serve stopping\n")
     with database_lock(path, "embedded"):
         assert path.read_text().split() == [str(os.getpid()), "embedded"]
+
+
+def test_a_full_disk_is_called_that(tmp_path: Path) -> None:
+    (tmp_path / "x.lock").symlink_to("/dev/full")
+    with pytest.raises(DiskFull, match=r"x\.lock cannot be written: No space left"):
+        DatabaseLock(tmp_path / "x.lock", "serve").take()
+
+
+def test_a_full_disk_is_known_by_the_exit_code_where_nothing_can_be_said(tmp_path: Path) -> None:
+    (tmp_path / "agent-tui.db.lock").symlink_to("/dev/full")
+    command = [sys.executable, "-P", "-m", "agent_tui.backend", "embedded", "--data", str(tmp_path)]
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run(command, stderr=full, check=False).returncode == 4
 
 
 def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
