@@ -32,6 +32,12 @@ def chat_settings(
         *map(field, FIRST),
         ModelFields(link, chat.provider_id, chat.model),
         *(field(name) for name in SETTINGS if name not in (*FIRST, *OF_MODEL)),
-        ToolList(chat.enabled_tools, link, say("chat_form.tools"), may_be_default=True),
+        ToolList(
+            chat.enabled_tools,
+            link,
+            say("chat_form.tools"),
+            may_be_default=True,
+            is_all_default=chat.kind == "voice",
+        ),
     ]
     return SettingsScreen(say("chat_form.title"), say("chat_form.hint"), parts, change, begins_at=begins_at)

@@ -32,13 +32,22 @@ class ToolList(FormPart):
     about = "tools"
 
     def __init__(
-        self, enabled: Collection[str] | None, link: Link[Any], label: str, *, may_be_default: bool = False
+        self,
+        enabled: Collection[str] | None,
+        link: Link[Any],
+        label: str,
+        *,
+        may_be_default: bool = False,
+        is_all_default: bool = False,
     ) -> None:
-        """``enabled`` are names of tools; ``None`` leaves the choice to the server."""
+        """``enabled`` are names of tools; ``None`` leaves the choice to the server, which for a voice session
+        is all of them (``is_all_default``).
+        """
         super().__init__()
         self._link = link
         self._before = None if enabled is None else set(enabled)
         self._may_be_default = may_be_default
+        self._is_all_default = is_all_default
         self._is_default = enabled is None
         self._marked = set(enabled or ())
         self._tools: list[ToolInfo] = []
@@ -89,7 +98,8 @@ class ToolList(FormPart):
 
     def _mark_default(self) -> None:
         """Mark what a chat has without naming it; other tools are only marked by hand."""
-        self._marked = {tool.name for tool in self._tools if not tool.only_if_named}
+        is_all = self._is_all_default
+        self._marked = {tool.name for tool in self._tools if is_all or not tool.only_if_named}
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -110,7 +120,8 @@ class ToolList(FormPart):
     def _show_all(self) -> None:
         about = {tool.name: self._about(tool) for tool in self._tools}
         unknown = f" · {say('chat_form.tools.unknown')}"
-        first = [_row(say("chat_form.tools.default"), "", self._is_default)] if self._may_be_default else []
+        default = say("chat_form.tools.all" if self._is_all_default else "chat_form.tools.default")
+        first = [_row(default, "", self._is_default)] if self._may_be_default else []
         rows = [_row(name, about.get(name, unknown), name in self._marked) for name in self.names]
         self._listed.show([*first, *rows], map(_server_row, self._broken))
 

@@ -40,6 +40,7 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "setting.workspace.wrong": "enter a full path, beginning with {root}",
     "chat_form.tools": "tools, space marks",
     "chat_form.tools.default": "default (all except the tools for rooms)",
+    "chat_form.tools.all": "default (all)",
     "chat_form.tools.asks": "asks first",
     "chat_form.tools.reads": "never asks",
     "chat_form.tools.unknown": "not available now",

@@ -697,6 +697,18 @@ async def test_the_folder_of_the_tools_is_chosen_in_the_settings_of_a_chat() -> 
         log.end()
 
 
+async def test_the_settings_say_that_a_voice_session_has_the_tools_for_rooms_too() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source, size=(100, 60)) as seen:
+        log = seen.app.talk_log
+        log.send(loaded(kind="voice"), ev.LinkChanged("live"))
+        await seen.until(lambda: log.is_drained)
+        await seen.press("ctrl+o")
+        await seen.until("☑ default (all)", "☑ pause_room")
+        log.end()
+
+
 async def test_an_agent_without_a_conversation_of_ours_has_settings_of_its_own() -> None:
     async with opened(*THERE) as seen:
         await seen.press("ctrl+o")
