@@ -222,8 +222,9 @@ def test_an_answer_whose_words_come_after_its_item_stands_there_once() -> None:
     pieces = [vo.WordsSpoken("s", piece) for piece in ("It is", " half pa", "st nine.")]
     state = state_after([vo.ItemStored(answer), *pieces, vo.WordsSpoken("s", "", is_final=True)])
     assert said(state) == [("agent", answer.text)]
-    later = [vo.WordsTyped("k", "And now?"), vo.WordsSpoken("t", "It is ten.")]  # begins like the one before
-    state = state_after([vo.ItemStored(answer), *later])
+    # It begins like the one before.
+    next_turn = vo.WordsTyped("k", "And now?"), vo.WordsSpoken("t", "It is ten.")
+    state = state_after([vo.ItemStored(answer), *next_turn])
     assert said(state) == [("agent", answer.text), ("person", "And now?"), ("agent", "It is ten.")]
 
 
