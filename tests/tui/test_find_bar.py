@@ -59,6 +59,12 @@ async def test_escape_closes_it_and_finds_nothing_any_more() -> None:
         assert "no search yet – press /" in await screen.press("n")
 
 
+async def test_an_empty_bar_does_not_say_to_press_the_key_that_opened_it() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        assert "no search yet" not in await screen.press("slash", "down", "up")
+
+
 async def test_keys_are_letters_while_it_is_typed() -> None:
     async with opened() as screen:
         await with_words(screen)

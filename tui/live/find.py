@@ -103,7 +103,7 @@ class FindBar(Horizontal):
                 self._told.show(right=[Part(what, 0, key) for key, _, what in keys])
         elif self._searched is not None:
             self._searched.reader.find_step(1 if what == "next" else -1)
-        else:
+        elif not self.asks:
             self.notify(say("find.nothing_asked"), markup=False)
 
     def _open(self, asks: Asks, label: str) -> None:
