@@ -114,6 +114,18 @@ async def test_more_of_a_form_is_offered_once(tmp_path: Path) -> None:
         assert "tools – not now" in await seen.press("f1")
 
 
+async def test_the_key_of_the_help_works_on_a_screen_that_fills_the_terminal_too(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        text = await seen.press("D", "question_mark")
+        assert "Undo the change" in text
+        assert "?, f1" in text
+        assert "Changed files" in await seen.press("escape")
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        text = await seen.press("i", *"/help", "enter", "question_mark")
+        assert "Find" in text
+        assert "?, f1" in text
+
+
 async def test_keys_of_the_users_own_are_the_ones_that_are_shown(tmp_path: Path) -> None:
     keys = {"room.pause": "f5", "room.continue": "", "app.help": "f1"}
     async with opened_app(tmp_path, keys=keys, size=(120, 150)) as seen:

@@ -21,6 +21,7 @@ from tui.language import KEY, translated
 from tui.lists.screen import ListScreen
 from tui.live.find import FindBar
 from tui.live.key_hints import Hints
+from tui.live.pager import WholeScreen
 from tui.live.screen import LiveScreen
 from tui.room.screen import RoomScreen
 from tui.screens.dialog import Dialog
@@ -132,7 +133,7 @@ def _goes_on(entry: KeymapEntry, screen: Screen[object], own: set[str]) -> bool:
         return own.isdisjoint(entry.keys)  # the question before quitting takes the key as its answer
     line = screen.focused
     is_typed = line is not None and line.check_consume_key("question_mark", "?")
-    return entry.id == "app.help" and isinstance(screen, Dialog) and not is_typed
+    return entry.id == "app.help" and isinstance(screen, Dialog | WholeScreen) and not is_typed
 
 
 def _elsewhere(offer: Offer) -> str:

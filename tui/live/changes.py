@@ -10,7 +10,6 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -23,7 +22,7 @@ from tui.live import signs
 from tui.live.key_hints import hints_of
 from tui.live.opened import OpenConversation
 from tui.live.pager import WHOLE, PagerScreen
-from tui.screens.dialog import ask_first
+from tui.screens.dialog import Dialog, ask_first
 from tui.screens.localised import localised
 from tui.screens.words import count, list_of, say
 from widgets.status_line import StatusLine
@@ -36,7 +35,7 @@ MAX_HEAD_CHARACTERS: Final = 200
 MAX_PROBLEM_CHARACTERS: Final = 300
 
 
-class ChangesScreen(ModalScreen[None]):
+class ChangesScreen(Dialog[None]):
     """Lists the changes, newest first, under the question or agent they were for; shows the marked diff."""
 
     CSS_PATH = "changes.tcss"

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from agent_tui.model.inert import inert_line
 from tui.live.find import FIND_BINDINGS, Find, FindBar, OneTranscript
 from tui.live.key_hints import hints_of
+from tui.screens.dialog import HELP_KEY
 from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript.transcript import Transcript
@@ -28,6 +29,7 @@ class WholeScreen(ModalScreen[ScreenResultType]):
 
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "Transcript"
+    BINDINGS: ClassVar[list[BindingType]] = [HELP_KEY]
     _bottom: Widget  # its last row or rows
 
     def __init__(self, title: str, body: str, clock: FrameClock) -> None:

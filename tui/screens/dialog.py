@@ -21,6 +21,8 @@ from tui.screens.words import say
 
 QuitAnswer = Literal["pause", "keep", "stay"]
 MAX_NAME_CHARACTERS: Final = 200
+# Bindings of the app without priority do not work in a modal screen.
+HELP_KEY: Final = Binding("question_mark", "app.help", "Show the keys", id="app.help", show=False)
 
 
 def framed(title: str, *parts: Widget, hint: str, classes: str = "") -> Vertical:
@@ -33,13 +35,10 @@ def framed(title: str, *parts: Widget, hint: str, classes: str = "") -> Vertical
 class Dialog(ModalScreen[ScreenResultType]):
     """Closes only itself: after the key that goes back an answer may still come, and Textual's ``dismiss``
     would then close another screen. One that is due while another is above closes as soon as that is gone.
-    Bindings of the app without priority do not work in a dialog, so it has the key of the help itself, except
-    where that key types a character.
+    It has the key of the help, which does not work where it types a character.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "app.help", "Show the keys", id="app.help", show=False)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [HELP_KEY]
     VERTICAL_BREAKPOINTS = [(0, "-tight"), (22, "-roomy")]  # noqa: RUF012 - as Textual wants it
 
     _due: tuple[ScreenResultType | None] | None = None  # the result that came while another was above
