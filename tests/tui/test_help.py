@@ -49,6 +49,13 @@ async def test_a_list_begins_with_what_it_alone_can_do(tmp_path: Path) -> None:
         assert there == sorted(there)
 
 
+async def test_esc_in_a_list_without_a_filter_is_said_to_go_back(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60), rooms=2) as seen:
+        text = await seen.press("question_mark")
+        row = next(line for line in text.splitlines() if "Clear the filter, or go back" in line)
+        assert row.split("go back")[1].strip() == ""
+
+
 async def test_a_line_of_a_form_is_not_said_to_send_to_complete_or_to_quit(tmp_path: Path) -> None:
     async with opened_app(tmp_path, size=(120, 60)) as seen:
         assert "Quit from an empty line" in await seen.press("f1")

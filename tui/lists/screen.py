@@ -71,7 +71,7 @@ class ListScreen(Screen[None], Generic[T]):
         Binding("A", "show_archived", "Show or hide what is archived", id="list.show_archived"),
         Binding("o", "sort", "Change the sort order", id="list.sort"),
         Binding("slash", "filter", "Filter the list", id="list.filter"),
-        Binding("escape", "clear", "Clear the filter", id="list.clear"),
+        Binding("escape", "clear", "Clear the filter, or go back", id="list.clear"),
         Binding("up,k", "move(-1)", "Row above", id="list.up", show=False),
         Binding("down,j", "move(1)", "Row below", id="list.down", show=False),
         Binding("pageup", "move_pages(-1)", "Page up", id="list.page_up", show=False),
@@ -188,9 +188,7 @@ class ListScreen(Screen[None], Generic[T]):
             return "list_empty" if self.acts.is_known else "not_loaded"
         if any(call in (self.acts.missing or {}) for call in NEEDS.get(action, ())):
             return "list_not_offered"
-        if action == "undo" and not self.deletions:
-            return "no_undo"
-        return "no_filter" if action == "clear" and not self.listing.needle else ""
+        return "no_undo" if action == "undo" and not self.deletions else ""
 
     def item_for(self, action: str) -> T | None:
         """Return the item under the cursor, if the action can be done with it; else show why not."""

@@ -229,7 +229,6 @@ ENGLISH: Final[dict[str, str]] = {
     "help.group.list": "List",
     "help.why.list_empty": "nothing is listed",
     "help.why.list_not_offered": "this server does not offer it",
-    "help.why.no_filter": "everything is listed",
     "help.why.no_undo": "nothing was deleted",
     # a new room
     "new.title": "New room",
