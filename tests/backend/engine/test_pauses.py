@@ -13,18 +13,18 @@ from tests.backend.engine.house import MODES, House, PacedModel, crash_copy, new
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import FakeModels
 
-# How many events an undisturbed room of two rounds and three agents has, two pieces for each turn.
-EVENTS = {"sequential": 37, "parallel": 59}
-# How many commits one with two agents has.
+# How many events an undisturbed room of two rounds and two agents has, two pieces for each turn.
+EVENTS = {"sequential": 27, "parallel": 43}
+# How many commits it has.
 COMMITS = {"sequential": 22, "parallel": 24}
 # No pause finds anything left to cut after this one.
-LAST_WORDS = {"sequential": 33, "parallel": 45}
+LAST_WORDS = {"sequential": 23, "parallel": 33}
 
 
 async def pause_at(house: House, model: PacedModel, mode: str, index: int) -> None:
     """Run a room, pause it as soon as event number ``index`` is on record, let it go on to the end."""
     engine, log, task = house.engine, house.log, f"{mode} {index:03d}"
-    room = await engine.create(ROOMS, new_room(mode, task=task))
+    room = await engine.create(ROOMS, new_room(mode, names="Ada Bob", task=task))
     pauses: list[asyncio.Task[object]] = []
 
     def watch(frames: list[StoredFrame]) -> None:
