@@ -31,6 +31,8 @@ from tests.backend.engine.test_pauses import go_on_after_crash
 from tests.backend.engine.test_plan import DONE, ROOM, turn
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 
+# How many events an undisturbed room has that is summed up.
+EVENTS = {"sequential": 38, "parallel": 60}
 # The first agent is the one that sums up.
 AGENTS: dict[str, Any] = {"agents": ({"name": "Writer"}, {"name": "Bob"}, {"name": "Cyd"})}
 
@@ -140,7 +142,7 @@ async def test_a_pause_at_any_event_of_it_loses_and_doubles_nothing(tmp_path: Pa
     model = PacedModel()
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         model.watch(house.log)
-        await asyncio.gather(*[paused_at(house, model, mode, index) for index in range(15, 60, 2)])
+        await asyncio.gather(*[paused_at(house, model, mode, index) for index in range(15, EVENTS[mode], 2)])
 
 
 async def paused_at(house: House, model: PacedModel, mode: str, index: int) -> None:
