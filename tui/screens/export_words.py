@@ -21,7 +21,7 @@ EXPORT: Final[dict[str, str]] = {
     "export.changed": "Changed",
     "export.left_out": "Left out",
     "export.versions": "{count} other versions; the chat itself shows them",
-    "export.versions.one": "{count} other version; the chat itself shows them",
+    "export.versions.one": "{count} other version; the chat itself shows it",
     "export.tokens": "{count} tokens",
     "export.tokens.about": "about {count} tokens",
     "export.tokens.both": "{read} tokens read, {said} written",
