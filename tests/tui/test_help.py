@@ -126,6 +126,7 @@ async def test_the_key_of_the_help_works_on_a_screen_that_fills_the_terminal_too
         text = await seen.press("D", "question_mark")
         assert "Undo the change" in text
         assert "?, f1" in text
+        assert "Follow new text" not in text  # the diff is shown beside a list, which has the keys
         assert "Changed files" in await seen.press("escape")
     async with opened_app(tmp_path, size=(120, 60)) as seen:
         text = await seen.press("i", *"/help", "enter", "question_mark")

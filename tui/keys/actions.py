@@ -83,6 +83,8 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
             continue
         if isinstance(node, Composer) and not _writes(entry.id, node, nodes):
             continue
+        if isinstance(node, Transcript) and not node.can_focus:  # its keys go to the list beside it
+            continue
         keys = keymap.keys[entry.id]
         action = f"{APP}.{entry.action}" if entry.scope == APP else entry.action
         same = found.get((action, entry.description))
