@@ -12,6 +12,7 @@ from tests.tui.whole_app import opened_app
 from tui.forms.setup import SetupScreen
 from tui.keys.actions import NUMBERED
 from tui.keys.keymap import catalogue
+from tui.room.queue import QueueScreen
 from tui.screens.dialog import QuitScreen
 from tui.screens.help import HelpScreen, Row, Section, filtered, help_text
 
@@ -47,6 +48,17 @@ async def test_a_list_begins_with_what_it_alone_can_do(tmp_path: Path) -> None:
         text = await seen.press("question_mark")
         there = [text.index(words) for words in ("New room", "Duplicate the room", "Open", "Row below")]
         assert there == sorted(there)
+
+
+async def test_a_line_that_is_not_open_has_no_keys(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        await seen.press("i", *"Wait", "enter", "tab", "u")
+        assert isinstance(seen.app.screen, QueueScreen)
+        text = await seen.press("question_mark")
+        assert "Discard message" in text
+        assert "New line" not in text
+        await seen.press("escape", "e")
+        assert "New line" in await seen.press("f1")
 
 
 async def test_esc_in_a_list_without_a_filter_is_said_to_go_back(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
         node = nodes.get(beside if beside and entry.id in shared_ids(beside) else entry.scope)
         if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen, own)):
             continue
-        if isinstance(node, Composer) and not _writes(entry.id, node, nodes):
+        if isinstance(node, Composer) and not (node.display and _writes(entry.id, node, nodes)):
             continue
         if isinstance(node, Transcript) and not node.can_focus:  # its keys go to the list beside it
             continue
