@@ -42,6 +42,7 @@ class Listener:
     def __init__(self, recorder: subprocess.Popen[bytes]) -> None:
         self._recorder = recorder
         self._heard = bytearray()
+        self.answered_at = 0  # the block after the silence that ended the newest answer
         self._moved = threading.Condition()
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
@@ -71,6 +72,7 @@ class Listener:
             if self._is_loud(at):
                 last = at
             elif (at - last) * BLOCK_SECONDS >= APART_SECONDS:
+                self.answered_at = at
                 break
         return bytes(self._heard[max(0, first - 10) * BLOCK_BYTES : (last + 10) * BLOCK_BYTES])
 

@@ -107,7 +107,7 @@ class Talk:
         heard: list[str] = []
         while not alike(text, heard):  # silence that lasts too long raises ``AssertionError``
             sound = self.ear.answer(since)
-            since = self.ear.now  # before the words are found, which takes time
+            since = self.ear.answered_at  # more was heard meanwhile
             heard += self.hears(sound)
 
 
