@@ -26,10 +26,11 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The columns of a table: alignment, natural width in cells, words of the head."""
+    """The columns of a table: alignment, natural width and longest word in cells, words of the head."""
 
     aligns: tuple[Align, ...]
     widths: tuple[int, ...]
+    words: tuple[int, ...]
     heads: tuple[str, ...] = ()
 
 
@@ -56,12 +57,11 @@ def measure(lines: Sequence[str]) -> Shape:
     aligns = [_align(cell) for cell in cells(lines[1])] if len(lines) > 1 else []
     columns = len(cells(lines[0]))
     rows = [_as_many(cells(line), columns) for index, line in enumerate(lines) if index != 1]
-    widths = [
-        max((cell_len(text_of(tuple(parse(row[at])))) for row in rows if at < len(row)), default=0)
-        for at in range(columns)
-    ]
+    texts = [[text_of(tuple(parse(row[at]))) for row in rows if at < len(row)] for at in range(columns)]
+    widths = tuple(max(map(cell_len, column), default=0) for column in texts)
+    words = tuple(max((_longest_word(text) for text in column), default=0) for column in texts)
     aligned = tuple((aligns[at] if at < len(aligns) else "left") for at in range(columns))
-    return Shape(aligned, tuple(widths), tuple(rows[0]))
+    return Shape(aligned, widths, words, tuple(rows[0]))
 
 
 def lay_out(
@@ -78,7 +78,7 @@ def lay_out(
     becomes ``head: cell`` rows.
     """
     links = [] if links is None else links
-    widths = _fit(shape.widths, width)
+    widths = _fit(shape.widths, shape.words, width)
     columns = len(shape.widths)
     out: list[Row] = []
     for index, line in enumerate(lines):
@@ -114,24 +114,39 @@ def _align(cell: str) -> Align:
     return "left"
 
 
-def _fit(natural: Sequence[int], width: int) -> list[int] | None:
-    """Return column widths that fit in ``width``, or ``None`` if there is no room for columns at all."""
+def _longest_word(text: str) -> int:
+    """Return the cells of the longest word that a line cannot end in: not of Chinese, which ends anywhere."""
+    return max((len(word) for word in text.split() if cell_len(word) == len(word)), default=0)
+
+
+def _fit(natural: Sequence[int], words: Sequence[int], width: int) -> list[int] | None:
+    """Return column widths that fit in ``width``, or ``None`` if there is no room for columns at all.
+
+    ``words`` are the longest words of the columns: they are kept whole if all of them fit.
+    """
     room = width - len(SEPARATOR) * (len(natural) - 1)
     widths = [max(1, cells) for cells in natural]
-    if room < sum(min(cells, MIN_COLUMN) for cells in widths):
+    least = [min(cells, MIN_COLUMN) for cells in widths]
+    if room < sum(least):
         return None
-    over = sum(widths) - room
-    if over <= 0:
+    if sum(widths) <= room:
         return widths
+    whole = [max(pair) for pair in zip(least, words, strict=True)]
+    if sum(whole) <= room:
+        least = whole
+
+    def cut_to(level: int) -> list[int]:
+        return [max(low, min(cells, level)) for low, cells in zip(least, widths, strict=True)]
+
     # The widest columns shrink: find the level to which all wider ones are cut.
     level, too_much = MIN_COLUMN, max(widths)
     while level + 1 < too_much:
         middle = (level + too_much) // 2
-        if sum(min(cells, middle) for cells in widths) <= room:
+        if sum(cut_to(middle)) <= room:
             level = middle
         else:
             too_much = middle
-    return [min(cells, level) for cells in widths]
+    return cut_to(level)
 
 
 def _rule(widths: Sequence[int]) -> str:

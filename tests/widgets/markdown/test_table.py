@@ -36,6 +36,17 @@ def test_a_table_that_is_too_wide_gives_its_widest_columns_less_room() -> None:
     ]
 
 
+def test_a_narrow_table_keeps_the_words_of_its_columns_whole_where_they_fit() -> None:
+    text = "| signal | where | then |\n|--|--|--|\n| a session | pg_stat_statements | neither; we talk |\n"
+    assert shown(text, 42) == [
+        "signal    │ where              │ then",
+        "──────────┼────────────────────┼──────────",
+        "a session │ pg_stat_statements │ neither;",
+        "          │                    │ we talk",
+    ]
+    assert shown("| 一二三四五六七八 | word |\n|--|--|\n| 一 | a_word |\n", 18)[-1] == "一        │ a_word"
+
+
 def test_a_table_without_room_for_columns_is_still_readable() -> None:
     assert shown("| a | b | c |\n|--|--|--|\n| one | two | three |\n", 10) == [
         "a: one",
