@@ -80,6 +80,12 @@ async def test_questions_to_a_service_are_tasks_of_one_session_and_stay_on_the_s
         assert "not yours" not in shown
 
 
+async def test_no_key_for_a_model_is_offered_where_the_agent_has_its_own() -> None:
+    async with agent_service() as service, opened("tasks", service.url) as chat:
+        hints = (await chat.until("new session", "ctrl+e editor")).splitlines()[-1]
+        assert "ctrl+l" not in hints
+
+
 async def test_stopping_an_answer_cancels_its_task_and_keeps_the_words() -> None:
     async with agent_service() as service, opened("tasks", service.url, "s9") as chat:
         await chat.until("session s9")

@@ -164,6 +164,7 @@ class ChatScreen(LiveScreen):
         transcript, composer, asking = self._transcript, self.composer, self._asking
         return texts.ChatShown(
             is_writing=composer.has_line_focus,
+            has_models=not self._chat.link.is_agent,
             is_choosing=composer.line.is_choosing,
             has_ask=self.is_asked,
             is_asking=self._approvals.has_bar_focus,

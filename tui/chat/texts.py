@@ -43,6 +43,7 @@ class ChatShown:
 
     is_writing: bool = True  # the line has the focus
     is_choosing: bool = False  # the completion list is open
+    has_models: bool = True  # to choose from: an agent that others run has its own
     has_ask: bool = False  # there is a bar with a question
     is_asking: bool = False  # which has the focus
     looking: Looking = ""
@@ -177,7 +178,7 @@ def _writing_hints(shown: ChatShown) -> list[Hint]:
         (shown.queued and shown.is_held and not shown.has_text, "enter", "hint.send_queued", 1),
         (True, "@", "hint.file", 3),
         (True, "/", "hint.command", 3),
-        (True, "ctrl+l", "hint.model", 5),
+        (shown.has_models, "ctrl+l", "hint.model", 5),
         (True, "ctrl+e", "hint.editor", 6),
         (True, "ctrl+r", "hint.history", 6),
         (True, "tab", "hint.answer" if shown.has_ask else "hint.read", 2),
