@@ -145,7 +145,7 @@ class Shown(Fake):
         for key in keys:
             self.time += 1.0
             await self.pilot.press(key)
-            await self.text()
+            await self.settle()
         return await self.text()
 
 
@@ -163,6 +163,7 @@ async def in_a_chat(
             await pilot.pause()
         app.places.chat.now = app.presses.now = lambda: seen.time
         about = {"title": CHAT.title, "model": CHAT.model, "provider_id": CHAT.provider_id}
-        await seen.send(loaded(*messages, **about), ev.LinkChanged("live"))
+        seen.link.send(loaded(*messages, **about), ev.LinkChanged("live"))
+        await seen.settle()
         yield seen
         link.end()

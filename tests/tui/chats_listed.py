@@ -208,4 +208,4 @@ async def _to_the_list(seen: Chats, listed: int) -> None:
     rows = seen.screen.query_one(RowList)
     while listed and (not len(seen.screen.listing) or rows not in seen.screen._compositor.visible_widgets):
         await seen.pilot.pause()
-    await seen.text()
+    await seen.settle()

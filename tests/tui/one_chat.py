@@ -76,7 +76,7 @@ class Chat(Fed[OneChat, FakeChatLink]):
             letter = self.app.chat._approvals.bar.keys.letter
             if letter.held:
                 await letter.act()  # time went by, and no other letter followed
-                await self.text()
+                await self.settle()
             self.time += 1.5  # longer than a held key waits before it comes again
         return await self.text()
 
@@ -107,7 +107,8 @@ async def opened(
     async with app.run_test(size=size, notifications=True) as pilot:
         chat = Chat(app, link, pilot)
         about = {"title": "Make", "model": "some-model", "provider_id": "local", **fields}
-        await chat.send(loaded(*messages, **about), LIVE)
+        link.send(loaded(*messages, **about), LIVE)
+        await chat.settle()
         yield chat
         link.end()
 

@@ -96,7 +96,7 @@ async def home(
             seen = Home(app, pilot)
             seen.rooms, seen.chats, seen.chat_link = client, chat_client, chat_link
             await seen.at(HomeScreen)
-            await seen.text()
+            await seen.settle()
             yield seen
             link.end()
             chat_link.end()

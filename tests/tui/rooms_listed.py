@@ -84,6 +84,6 @@ async def listed(
             while not isinstance(app.screen, RoomScreen):
                 await pilot.pause()
             await pilot.press("escape")
-        await seen.text()
+        await seen.settle()
         yield seen
         link.end()

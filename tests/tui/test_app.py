@@ -42,7 +42,7 @@ async def test_what_is_told_again_stands_there_once_and_as_long_as_if_it_were_ne
     async with opened_app(tmp_path) as seen:
         for text in ("one thing", "another", "one thing", "one thing"):
             seen.app.notify(text, severity="warning", markup=False)
-            await seen.text()
+            await seen.settle()
         assert [toast.render().plain for toast in seen.app.screen.query(Toast)] == ["another", "one thing"]
         assert seen.now.count("one thing") == 1
 
@@ -93,7 +93,7 @@ async def test_what_is_typed_in_one_burst_behind_the_key_that_opens_a_line_stand
         for character in "/pause zoom":
             key = {"/": "slash", " ": "space"}.get(character, character)
             seen.app.post_message(events.Key(key, character))
-        await seen.text()
+        await seen.settle()
         assert isinstance(seen.app.focused, Input)
         assert seen.app.focused.value == "pause zoom"
         assert seen.link.calls.asked == []

@@ -109,7 +109,7 @@ async def test_a_key_that_closed_a_dialog_above_the_question_answers_nothing() -
         for _ in range(30):
             chat.time += 0.033
             await chat.pilot.press("y")
-            await chat.text()
+            await chat.settle()
         assert chat.asked == []
         chat.time += 1.5
         await chat.press("y")
@@ -122,7 +122,7 @@ async def test_a_key_that_waited_in_the_terminal_since_before_the_question_answe
         key = events.Key("y", "y")
         key.time -= 2.0  # the question came a second ago
         chat.app.post_message(key)
-        await chat.text()
+        await chat.settle()
         assert chat.asked == []
 
 
@@ -175,7 +175,7 @@ async def test_a_sentence_that_was_begun_when_the_question_came_is_no_answer(wor
         assert chat.app.chat._approvals.has_bar_focus
         for letter in words:
             chat.app.post_message(events.Key(letter, letter))
-        await chat.text()
+        await chat.settle()
         assert chat.app.chat.composer.line.text == words
         assert chat.asked == []
         assert isinstance(chat.app.screen, ChatScreen)
@@ -212,7 +212,7 @@ async def test_what_is_typed_behind_an_answer_stays_in_its_order() -> None:
         for key, character in (("y", "y"), ("enter", "\r"), ("h", "h"), ("i", "i")):
             chat.app.post_message(events.Key(key, character))
         await chat.until(lambda: chat.asked == ["answer a1 step-1 once"])
-        await chat.text()
+        await chat.settle()
         assert chat.app.chat.composer.line.text == "hi"
         assert chat.link.questions == []
 
@@ -223,7 +223,7 @@ async def test_escape_right_behind_no_closes_what_it_opened() -> None:
         for key, character in (("n", "n"), ("escape", None)):
             chat.app.post_message(events.Key(key, character))
         await chat.until(lambda: chat.app.screen is chat.app.chat and not chat.app.is_answering)
-        await chat.text()
+        await chat.settle()
         assert chat.app.screen is chat.app.chat
         assert (chat.asked, chat.app.chat._approvals.has_bar_focus) == ([], True)
 
@@ -234,7 +234,7 @@ async def pressed(chat: Chat, key: str) -> None:
     chat.time += 0.4
     if (letter := chat.app.chat._approvals.bar.keys.letter).held:
         await letter.act()
-    await chat.text()
+    await chat.settle()
 
 
 @pytest.mark.parametrize("is_reading", [False, True])
@@ -262,7 +262,7 @@ async def test_what_is_typed_between_two_questions_goes_to_the_line_and_answers_
         await chat.send(status("running"))
         for letter in words:
             chat.app.post_message(events.Key(letter, letter))
-        await chat.text()
+        await chat.settle()
         assert chat.app.chat.composer.line.text == words
         await chat.send(call("step-2"), status("asks", "step-2", ask=ASK))
         assert chat.app.chat.composer.has_line_focus

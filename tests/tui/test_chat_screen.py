@@ -393,7 +393,7 @@ async def test_keys_act_on_what_is_in_sight_after_the_reader_went_on() -> None:
         assert transcript.reader.message_text() not in ("question 0", "")
         await chat.press("colon", "1", "enter")
         transcript.follow = True
-        await chat.text()
+        await chat.settle()
         assert transcript.reader.message_text() == "answer 19"
 
 

@@ -58,7 +58,7 @@ async def program(
             app.post_message(events.Key(letter, letter))
         seen = Program(app, link, pilot)
         link.send(loaded(message("q1", "Look."), title="Make"), LIVE)
-        await seen.text()
+        await seen.settle()
         yield seen
 
 
@@ -188,7 +188,7 @@ async def test_what_ends_early_names_the_key_that_opens_all_of_it(tmp_path: Path
     )
     async with program(tmp_path, chat_open_step="f7") as seen:
         seen.link.send(loaded(message("q1", "Look."), message("a1", role="assistant", steps=steps)), LIVE)
-        await seen.text()
+        await seen.settle()
         assert "… 100 more lines – f7 to show all" in await seen.press("tab", "space", "end")
 
 

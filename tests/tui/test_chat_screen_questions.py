@@ -393,7 +393,7 @@ async def test_an_answer_that_ends_before_its_question_is_known_to_be_taken_lets
         await chat.send(ev.MessageStored(message("q9", "First?")), started("a9", "q9"), *WHOLE)
         assert questions(chat) == ["First?"]
         chat.link.held.set()
-        await chat.text()
+        await chat.settle()
         assert questions(chat) == ["First?", "Second?"]
 
 

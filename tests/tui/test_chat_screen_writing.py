@@ -48,7 +48,7 @@ async def test_a_list_is_clicked() -> None:
     async with opened() as chat:
         await chat.write("/")
         await chat.pilot.click(ChoiceList, offset=(5, 1))
-        await chat.text()
+        await chat.settle()
         assert composer_text(chat) == "/model "
 
 

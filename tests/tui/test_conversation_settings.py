@@ -171,10 +171,10 @@ async def test_answers_that_come_in_when_the_form_is_left_are_of_no_use(tmp_path
         assert isinstance(form, SettingsScreen)
         await form.query("*").remove()  # as while it is taken down
         seen.client.held.set()
-        await seen.text()
+        await seen.settle()
         form.dismiss()
         form.dismiss()  # the answer to what was kept, behind esc
-        await seen.text()
+        await seen.settle()
         assert isinstance(seen.app.screen, ConversationsScreen)
 
 

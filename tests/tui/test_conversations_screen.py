@@ -348,7 +348,7 @@ async def test_esc_in_one_burst_with_what_is_searched_closes_the_search(tmp_path
     async with fake_list(tmp_path, chat(1)) as seen:
         for key in ("s", *"redis", "escape", "s", "x", "escape"):
             seen.app.post_message(Key(key, key if len(key) == 1 else None))
-        await seen.text()
+        await seen.settle()
         assert isinstance(seen.app.screen, ConversationsScreen)
         assert [words for call, words in seen.client.asked if call == "search"][-1] == "x"
 
@@ -364,9 +364,9 @@ async def test_an_answer_that_comes_in_when_the_search_is_left_is_of_no_use(tmp_
         seen.client.hits = [Hit("c1", "Chat 1", "m", "user", "found", "")]
         screen._search("x")
         seen.client.held.set()
-        await seen.text()
+        await seen.settle()
         screen.on_line_and_list_taken(LineAndList.Taken(0))  # that was under way
-        await seen.text()
+        await seen.settle()
         assert isinstance(seen.app.screen, ConversationsScreen)
 
 

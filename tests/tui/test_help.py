@@ -119,7 +119,7 @@ async def test_a_key_of_another_part_of_a_form_is_said_not_to_work_in_this_field
 async def test_the_question_before_quitting_does_not_say_that_its_key_to_stay_quits(tmp_path: Path) -> None:
     async with opened_app(tmp_path, size=(120, 60)) as seen:
         seen.app.push_screen(QuitScreen())
-        await seen.text()
+        await seen.settle()
         text = await seen.press("question_mark")
         assert "esc, q, ctrl+q  Stay" in text
         assert text.count("ctrl+q") == 1

@@ -205,7 +205,7 @@ async def test_from_one_list_to_the_other_home_is_not_shown_in_between(
         monkeypatch.setattr(Compositor, "render_update", paint)
         await seen.press("f3")
         await seen.at(ConversationsScreen)
-        await seen.text()
+        await seen.settle()
         assert painted
         assert not any(isinstance(root, HomeScreen) for root in painted)
 

@@ -154,7 +154,7 @@ async def test_what_acts_on_a_field_says_so_where_another_has_the_focus(tmp_path
 
         assert reason() == "not in this field"
         seen.app.screen.query_one(Choice).focus()
-        await seen.text()
+        await seen.settle()
         assert reason() == ""
 
 

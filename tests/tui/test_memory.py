@@ -61,16 +61,16 @@ async def opened_and_closed(
     below = seen.app.screen
     open_it()
     link.send(*events)
-    await seen.text()
+    await seen.settle()
     assert seen.app.screen is not below
     widgets = WeakSet([*seen.app.screen.walk_children(Widget), seen.app.screen])
     assert len(widgets) > 3
     await seen.app.pop_screen()
-    await seen.text()
+    await seen.settle()
     assert seen.app.screen is below
     for _ in range(TIMES):
         seen.app.call_later(list)  # Textual keeps the last message that an app handled, and so its sender
-        await seen.text()
+        await seen.settle()
         gc.collect()
         if not widgets:
             break  # else what was handled last may have come later, from the widget that lost the focus

@@ -42,7 +42,7 @@ async def test_styles_that_were_kept_are_those_that_textual_finds() -> None:
             await screen.press(*keys)
             assert styled_otherwise(screen.app) == []
         wear(screen.app, themes.load("light"))
-        await screen.text()
+        await screen.settle()
         assert styled_otherwise(screen.app) == []
 
 

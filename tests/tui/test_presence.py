@@ -28,7 +28,7 @@ async def test_keys_are_reported_once_however_many_are_pressed(tmp_path: Path) -
 async def test_a_click_is_as_good_as_a_key(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         await seen.pilot.click()
-        await seen.text()
+        await seen.settle()
         assert seen.link.calls.presses == 1
 
 
@@ -36,7 +36,7 @@ async def test_a_server_that_does_not_count_who_is_there_is_told_of_no_key(tmp_p
     async with opened_app(tmp_path) as seen:
         seen.link.calls.pausing.put_nowait(NotFound("no such path"))
         while not seen.link.calls.pausing.empty():
-            await seen.text()
+            await seen.settle()
         await seen.press(*"tt")
         assert seen.link.calls.presses == 0
 
@@ -48,7 +48,7 @@ async def test_keys_are_reported_again_once_a_backend_that_was_busy_is_not(
     async with opened_app(tmp_path) as seen:
         seen.link.calls.pausing.put_nowait(AgentBusy("a program is open"))
         while not seen.link.calls.pausing.empty():
-            await seen.text()
+            await seen.settle()
         await seen.press("t")
         assert seen.link.calls.presses == 1
 

@@ -31,17 +31,17 @@ async def test_a_sentence_whose_first_letter_is_no_key_goes_to_the_line(words: s
     async with one_chat.opened(*said(1, "hello", "Hello.")) as chat:
         await chat.press("tab")
         type_at_once(chat.app, words)
-        await chat.text()
+        await chat.settle()
         assert chat.app.chat.composer.line.text == words
     async with one_room.opened() as screen:
         await screen.send(*one_room.speaking(one_room.AGENTS))
         type_at_once(screen.app, words)
-        await screen.text()
+        await screen.settle()
         assert screen.app.room.composer.line.text == words
         assert screen.link.calls.asked == []
     async with one_voice.opened() as voice:
         type_at_once(voice.app, words)
-        await voice.text()
+        await voice.settle()
         assert voice.app.voice.composer.line.text == words
 
 
@@ -50,7 +50,7 @@ async def test_a_letter_that_is_a_key_acts_at_once(letter: str) -> None:
     async with one_chat.opened(*said(1, "hello", "Hello.")) as chat:
         await chat.press("tab")
         type_at_once(chat.app, letter)
-        await chat.text()
+        await chat.settle()
         assert chat.app.chat.composer.is_editing
         assert chat.app.chat.composer.line.text == "hello"
 
@@ -60,12 +60,12 @@ async def test_keys_that_move_do_so_one_after_the_other() -> None:
     async with one_chat.opened(*said(1, "hello", answer)) as chat:
         await chat.press("tab")
         type_at_once(chat.app, "kkkjk")
-        await chat.text()
+        await chat.settle()
         transcript = chat.app.chat._transcript
         assert (chat.app.chat.focused, chat.app.chat.composer.line.text) == (transcript, "")
         assert not transcript.follow
         type_at_once(chat.app, "G")
-        await chat.text()
+        await chat.settle()
         assert transcript.follow
 
 

@@ -274,7 +274,7 @@ async def test_the_field_with_the_focus_is_in_sight_after_the_terminal_changed_i
         focused.focus()
         for size in ((200, 60), (60, 14)):
             await screen.pilot.resize_terminal(*size)
-            await screen.text()
+            await screen.settle()
         form = screen.app.screen.query_one("#form")
         assert form.region.contains_region(focused.region.split_horizontal(1)[0])
 

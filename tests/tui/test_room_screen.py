@@ -52,7 +52,7 @@ async def test_no_frame_shows_a_pane_without_its_agents_name_and_colour(
         heads.append([(part.text, str(part.style and part.style.color)) for part in row])
 
     async with opened() as screen:
-        await screen.text()
+        await screen.settle()
         monkeypatch.setattr(Compositor, "render_update", paint)
         await screen.send(loaded(status="paused", current_round=1), LIVE)
     named = [part for part in heads[-1] if part[0].endswith(("Mika", "Ada", "老王"))]
@@ -413,7 +413,7 @@ async def test_a_room_may_be_left_at_any_moment_while_its_panes_are_made(is_left
                 leaving = app.pop_screen()
             await leaving
             link.end()
-        await screen.text()
+        await screen.settle()
 
 
 async def turns(count: int) -> None:

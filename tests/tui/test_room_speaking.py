@@ -66,7 +66,7 @@ async def test_keys_typed_in_one_burst_reach_the_line_that_the_first_of_them_ope
         for key in ("enter", *"pqs xre12?", "enter"):
             name = {" ": "space", "?": "question_mark"}.get(key, key)
             seen.app.post_message(Key(name, "\r" if key == "enter" else key))
-        await seen.text()
+        await seen.settle()
         assert seen.link.calls.asked == [("say next pqs xre12?", "r0")]
 
 
@@ -76,7 +76,7 @@ async def test_enter_does_not_overtake_the_letters_typed_before_it_in_one_burst(
         for key in (*"one", "ctrl+j", *"two", "enter", *"three", "enter", "enter"):
             character = {"enter": "\r", "ctrl+j": "\n"}.get(key, key)
             seen.app.post_message(Key(key, character))
-        await seen.text()
+        await seen.settle()
         assert seen.link.calls.asked == [("say next one\ntwo", "r0"), ("say next three", "r0")]
 
 
@@ -278,7 +278,7 @@ async def test_a_completed_room_asks_for_a_round_first() -> None:
         assert said(screen) == []
         for _ in range(2):  # at once: it is asked only once
             line(screen).action_send()
-        await screen.text()
+        await screen.settle()
         assert len(screen.app.screen_stack) == 3
         await screen.press("enter")
         assert [call for call, _ in screen.link.calls.asked] == [

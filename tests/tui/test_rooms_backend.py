@@ -41,7 +41,7 @@ async def test_nothing_is_said_of_what_there_is_before_the_server_has_told_it(tm
 async def test_an_answer_that_is_older_than_what_was_told_since_changes_nothing(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1, status="running", last_event_id=7), room(2)) as seen:
         seen.client.tell(room(1, status="paused", interrupted="pause", last_event_id=9))
-        await seen.text()
+        await seen.settle()
         seen.screen.acts.take(room(1, status="running", last_event_id=8))
         assert "0 running" in await seen.press("down")
 
@@ -52,7 +52,7 @@ async def test_our_own_backend_that_died_is_opened_again_at_once_and_that_is_sai
         link.calls = cast("Any", seen.client)
         screen = rooms_screen(link)
         await seen.app.push_screen(screen)
-        await seen.text()
+        await seen.settle()
         seen.client.lost = [ConnectFailed("cannot connect")]
         seen.client.tell(room(1))
         while seen.client.lost:

@@ -96,7 +96,7 @@ async def set_up(seen: Listed, folder: Path) -> None:
         fault_of_keyring=lambda: "",
     )
     await seen.app.push_screen(screen)
-    await seen.text()
+    await seen.settle()
 
 
 def with_queue(**fields: object) -> list[ev.Event]:

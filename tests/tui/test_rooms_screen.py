@@ -341,7 +341,7 @@ async def test_a_thousand_rooms_paint_what_is_in_sight_and_a_change_paints_its_r
         assert seen.list.rows_painted - painted == 1
         painted = seen.list.rows_painted
         seen.client.tell(replace(rooms[59], tokens=9))  # the last of all: out of sight
-        await seen.text()
+        await seen.settle()
         assert seen.list.rows_painted == painted
 
 

@@ -62,7 +62,7 @@ async def test_a_click_on_the_signs_of_a_choice_turns_it(tmp_path: Path) -> None
         values = [choice.value]
         for column in (len(choice.label) + 3, 5, 0):
             await seen.pilot.click(choice, offset=(column, 0))
-            await seen.text()
+            await seen.settle()
             values.append(choice.value)
         assert values[1] == values[2] != values[0]
         assert values[3] == values[0]

@@ -80,7 +80,7 @@ async def test_all_rows_of_what_is_told_are_in_sight(tmp_path: Path) -> None:
             rows = (await seen.text()).split("\n")[toast.y : toast.bottom]
             assert rows[-1].endswith("Z")
             seen.app.clear_notifications()
-            await seen.text()
+            await seen.settle()
 
 
 async def test_in_a_room_no_header_of_an_agent_is_covered(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ async def test_in_a_room_no_header_of_an_agent_is_covered(tmp_path: Path) -> Non
         for text in ("one", LONG):
             assert "tok" not in "\n".join(await told(seen, text))
             seen.app.clear_notifications()
-            await seen.text()
+            await seen.settle()
 
 
 async def test_in_a_list_the_cursor_is_not_covered(tmp_path: Path) -> None:

@@ -59,6 +59,11 @@ class Watched(Generic[A]):
 
     async def text(self) -> str:
         """Return all rows, once everything that was sent is drawn."""
+        await self.settle()
+        return self.now
+
+    async def settle(self) -> None:
+        """Wait until everything that was sent is drawn."""
         start = perf_counter()
         for look in count(1):
             await settle(FRAMES_SECONDS)
@@ -69,7 +74,6 @@ class Watched(Generic[A]):
         await self.app.animator.wait_until_complete()
         await settle()
         assert self.is_told, f"the screen has not taken all that was sent:\n{self.now}"
-        return self.now
 
     async def resize(self, columns: int, rows: int) -> str:
         await resize(self.pilot, columns, rows)

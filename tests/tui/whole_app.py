@@ -63,6 +63,6 @@ async def opened_app(
                 "r0", task="Should we?", max_rounds=3, agents=AGENTS, status="running", view="panes"
             )
             link.send(ev.RoomLoaded(info, ()), ev.LinkChanged("live"))
-        await seen.text()
+        await seen.settle()
         yield seen
         link.end()

@@ -154,7 +154,7 @@ async def test_everything_can_be_read_in_every_theme(name: str) -> None:
         async with opened(*events) as seen:
             seen.source.sound.input_level = Level(-22.0, -9.0, is_clipping=events is TALK)
             wear(seen.app, themes.load(name))
-            await seen.text()
+            await seen.settle()
             texts |= {
                 (segment.text.strip(), segment.style or Style.null())
                 for strip in seen.app.screen._compositor.render_strips(seen.app.size)
