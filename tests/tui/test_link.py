@@ -30,6 +30,7 @@ def backends_are_forked() -> None:
     """Start each as a new process: one that was killed is a zombie of ours until we take note of it."""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_own_data")
 async def test_a_backend_that_ended_or_was_killed_is_started_again_for_the_next_call() -> None:
     link = RoomLink(runtime.begin())

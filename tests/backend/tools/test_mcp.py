@@ -339,6 +339,7 @@ server.run()
 """
 
 
+@pytest.mark.slow
 async def test_a_server_of_the_official_package_is_understood() -> None:
     one = McpConfig("fake", sys.executable, ("-c", OFFICIAL))
     async with running(one, start_seconds=60.0) as (_, tools):

@@ -151,6 +151,7 @@ ASKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ASKS)
 def test_each_shell_completes_and_runs_nothing_of_a_name(home: Home, tmp_path: Path, shell: str) -> None:
     program = shutil.which(shell)

@@ -79,6 +79,7 @@ def on_a_terminal(home: Home, *arguments: str, columns: int = 80) -> str:
     return written.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listed", ["conversations", "rooms"])
 def test_a_list_on_a_terminal_has_one_line_for_each_and_its_ids_can_be_used(home: Home, listed: str) -> None:
     if listed == "conversations":

@@ -149,6 +149,7 @@ def test_one_is_shown_with_what_is_set_in_it_and_as_json_what_the_server_answere
     assert value == home.api("GET", f"/api/conversations/{id_}")
 
 
+@pytest.mark.slow
 def test_a_question_that_is_not_taken_leaves_no_empty_conversation(home: Home) -> None:
     (home.folder / "long.txt").write_text("a" * 1_000_001)
     before = home.api("GET", "/api/conversations")
@@ -173,6 +174,7 @@ def test_a_conversation_is_deleted_by_the_beginning_of_its_title(home: Home) -> 
     assert "Gone soon" not in titles(home)
 
 
+@pytest.mark.slow
 def test_a_person_is_asked_first(home: Home) -> None:
     begin(home, "Kept after all")
     command = [*PROGRAM, "conversations", "delete", "Kept after"]

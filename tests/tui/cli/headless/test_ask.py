@@ -344,6 +344,7 @@ def test_a_reader_that_has_left_ends_it_quietly(home: Home) -> None:
 # --- on a terminal ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_where_a_terminal_shows_both_streams_tools_have_lines_of_their_own(
     home: Home,
 ) -> None:
