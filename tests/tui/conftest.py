@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.fakes import forked
-from tests.known_methods import find_methods_once
 from tests.parsed_css import parse_once
 from tests.settling import pytest_asyncio_loop_factories, virtual_time
 from tests.unpainted import painted_when_read
@@ -20,7 +19,6 @@ from tui import runtime
 __all__ = ["own_data", "painted_when_read", "pytest_asyncio_loop_factories", "virtual_time"]
 
 parse_once()
-find_methods_once()
 EMBEDDED = ["-P", "-m", "agent_tui.backend", "embedded"]
 MODULES = os.environ.get("PYTHONPATH")
 

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.known_methods import find_methods_once
 from tests.parsed_css import parse_once
 from tests.settling import pytest_asyncio_loop_factories, virtual_time
 
 __all__ = ["a_terminal_with_all_colours", "pytest_asyncio_loop_factories", "virtual_time"]
 
 parse_once()
-find_methods_once()
 
 
 @pytest.fixture(autouse=True)
