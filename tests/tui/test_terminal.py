@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.voice_parts import find_agent_python
 from agent_tui.wire.content import content_text
 from tests.fakes.rooms_server import OriginalRoomsServer, in_thread
 from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, Terminal, terminal
@@ -271,3 +272,22 @@ def test_an_editor_that_is_not_there_or_fails_says_so_and_one_that_writes_gives_
         view.wait_for("and more")
         view.send("\x11")  # ctrl+q
         assert view.wait_for_end() == 0
+
+
+def test_what_voice_lacks_is_got_on_the_terminal_and_the_screen_comes_back_also_after_ctrl_c(
+    home: Home,
+) -> None:
+    if find_agent_python() is not None:
+        pytest.skip("the extra voice-agent is installed: nothing is missing")
+    with screen(home, "voice") as view:
+        view.wait_for("Get all of it? [Y/n]")
+        view.send("n\rn\rn\r")  # what is asked once, before the first screen
+        view.wait_for("s get what is missing")
+        view.send("s")
+        view.wait_for("Get all of it? [Y/n]")
+        view.send("\x03")
+        view.wait_for("Press enter to go back.")
+        view.send("\r")
+        view.wait_for(lambda text: "s get what is missing" in text and "Press enter" not in text)
+        view.send("\x11")  # ctrl+q
+        view.wait_for_end()

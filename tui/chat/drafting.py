@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
-import subprocess
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +13,7 @@ from textual.app import SuspendNotSupported
 from agent_tui.model.inert import inert, inert_line
 from tui.chat.composer import ChatComposer
 from tui.live.host import Host
+from tui.outside import run_outside
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.words import say
 
@@ -49,27 +47,15 @@ async def edit_elsewhere(composer: ChatComposer) -> None:
         path.write_text(composer.line.text, encoding="utf-8")
         failure = ""
         try:
-            with composer.app.batch_update(), composer.app.suspend():  # nothing is drawn meanwhile
-                failure = await asyncio.to_thread(_edited, [*command, str(path)])
+            failure = await run_outside(composer.app, [*command, str(path)])
             if not failure:
                 text = path.read_text(encoding="utf-8", errors="replace")
                 composer.line.put(inert(text).rstrip("\n"))
         except SuspendNotSupported:
-            composer.tell(say("chat.editor.here"))
+            composer.tell(say("outside.here"))
         except OSError as error:  # what was written cannot be read
             failure = error.strerror or str(error)
     composer.open()
     if failure:
         named = inert_line(Path(command[0]).name, 60)
         composer.tell(say("chat.editor.failed", editor=named, reason=inert_line(failure, MAX_WORDS)))
-
-
-def _edited(command: Sequence[str]) -> str:
-    """Run an editor; return why it failed, "" if it did not. Never raises: an error inside Textual's
-    ``suspend`` leaves the screen dark.
-    """
-    try:
-        code = subprocess.run(command, check=False).returncode
-    except OSError as error:
-        return error.strerror or str(error)
-    return say("chat.editor.code", code=code) if code else ""

@@ -146,8 +146,6 @@ CHAT: Final[dict[str, str]] = {
     "chat.history": "Earlier questions",
     "chat.editor.none": "set EDITOR to choose an editor",
     "chat.editor.failed": "{editor} could not be used: {reason}",
-    "chat.editor.code": "it exited with code {code}",
-    "chat.editor.here": "the editor needs a terminal of its own",
     # acts
     "chat.not_now": "wait for the answer to finish, or stop it",
     "chat.no_question": "no question here",

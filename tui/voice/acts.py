@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from textual.app import SuspendNotSupported
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from agent_tui.model.inert import inert_line
 from tui.live.commands import NotDone
 from tui.live.exporting import written_path
 from tui.live.host import Host
+from tui.outside import run_outside
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.words import say
 from tui.voice.run import ANSWERING, VoiceRun
+from tui.voice.session import NotSetUp
 
 if TYPE_CHECKING:
     from agent_tui.audio.devices import Direction
 
-Act = Literal["mute", "interrupt", "text_only", "devices", "headphones", "retry", "local", "listen"]
+Act = Literal["mute", "interrupt", "text_only", "devices", "headphones", "retry", "local", "listen", "set_up"]
 MAX_NAME_CHARACTERS: Final = 80  # of a device or a file
 NEED_AN_AGENT: Final = ("voice.mute", "voice.talk", "voice.interrupt", "voice.file", "voice.listen")
 
@@ -46,6 +50,8 @@ class VoiceActs:
         state = self._run.state
         if binding_id == "voice.interrupt" and state.phase not in ANSWERING:
             return say("help.why.not_speaking")
+        if binding_id == "voice.set_up" and not isinstance(self._run.problem, NotSetUp):
+            return say("voice.set_up.done")
         if binding_id == "voice.local" and self._run.asks_our_agent:
             return say("voice.local.already")
         return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
@@ -76,6 +82,8 @@ class VoiceActs:
                 self._open_devices()
             case "retry":
                 await self._retry()
+            case "set_up":
+                await self._set_up()
             case "local":
                 # In the same room if the server's key and secret are known, else in one of this machine.
                 run.request = replace(run.request, local_agent=True, agent="", script=None)
@@ -91,6 +99,16 @@ class VoiceActs:
             await run.do(lambda session: session.client.retry())
         else:
             self._host.warn(say("voice.nothing_waits"))
+
+    async def _set_up(self) -> None:
+        """Run ``voice setup`` on the terminal, then try again."""
+        command = [sys.executable, "-P", "-m", "tui", "voice", "setup"]
+        try:
+            await run_outside(self._host.screen.app, command, waits_if_failed=True)
+        except SuspendNotSupported:
+            self._host.warn(say("outside.here"))
+        else:
+            self.begin()
 
     def _open_devices(self) -> None:
         """Let the person choose a device; "" is the system's default."""

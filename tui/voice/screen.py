@@ -31,7 +31,7 @@ from tui.voice.composer import commands_of, line_of
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
-from tui.voice.session import VoiceSource
+from tui.voice.session import NotSetUp, VoiceSource
 from tui.voice.talking import TalkKey
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
@@ -59,6 +59,7 @@ class VoiceScreen(LiveScreen):
         Binding("h", "act('headphones')", "Headphones: no echo to cancel", id="voice.headphones"),
         Binding("f", "write('/file ')", "Send a file to the agent", id="voice.file"),
         Binding("r", "act('retry')", "Retry: connect or wait for the agent again", id="voice.retry"),
+        Binding("s", "act('set_up')", "Get what voice lacks on this machine", id="voice.set_up"),
         Binding("l", "act('local')", "Talk to an agent on this machine", id="voice.local"),
         Binding("a", "act('listen')", "Ask the agent to listen to you", id="voice.listen"),
         Binding("ctrl+o", "settings", "Chat settings: title, model, tools", id="voice.settings"),
@@ -173,6 +174,7 @@ class VoiceScreen(LiveScreen):
         problem, session = self.run.problem, self.run.session
         return texts.VoiceShown(
             problem=texts.problem(problem) if problem is not None and self.state.phase == "failed" else "",
+            may_set_up=isinstance(problem, NotSetUp),
             has_signal=session is None or session.sound.status.has_signal,
             may_use_local=not self.run.asks_our_agent,
             asking=asking(self._asks.state) if self.is_asked else "",

@@ -43,6 +43,7 @@ class VoiceShown:
     """What only the screen knows: why no session could be opened, and the microphone's state."""
 
     problem: str = ""  # why no session could be opened
+    may_set_up: bool = False  # because something is missing on this machine
     has_signal: bool = True
     may_use_local: bool = True
     asking: str = ""  # what a tool needs of the person, with its sign
@@ -89,7 +90,8 @@ def card(state: VoiceState, shown: VoiceShown) -> Card | None:
     devices = ("d", "voice.card.devices")
     overlays = state.overlays
     if shown.problem:
-        return Card(shown.problem, (retry, leave), is_failure=True)
+        helps = (("s", "voice.card.set_up"), retry, leave) if shown.may_set_up else (retry, leave)
+        return Card(shown.problem, helps, is_failure=True)
     if state.is_over:
         detail = _detail(state) or say("voice.card.ended.other")
         return Card(detail, (retry, leave), is_failure=state.phase == "failed")

@@ -367,6 +367,18 @@ async def test_a_session_that_ended_can_be_begun_again() -> None:
         assert len(seen.source.opened) == 2
 
 
+async def test_what_is_missing_can_be_got_from_the_screen() -> None:
+    source = FakeVoiceSource()
+    source.refuse = NotSetUp("no agent", "set up")
+    async with opened(source=source) as seen:
+        assert "s get what is missing · r retry" in await seen.text()
+        await seen.press("s")
+        source.refuse = ConnectFailed("gone")
+        assert "s get what is missing" not in await seen.press("r")
+        await seen.press("s")
+        assert seen.toasts == ["that needs a terminal of its own", "nothing is missing"]
+
+
 async def test_how_it_ended_is_the_exit_code() -> None:
     for refuse, code in ((NotSetUp("no server", "set up"), 2), (ConnectFailed("gone"), exits.UNREACHABLE)):
         source = FakeVoiceSource()
