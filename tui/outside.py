@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from textual.app import App
 
+from tui.cli import output
 from tui.screens.words import say
 
 
@@ -32,10 +32,8 @@ def _run(command: Sequence[str], waits_if_failed: bool) -> str:
     """Never raises: an error inside Textual's ``suspend`` leaves the screen dark."""
     try:
         code = subprocess.run(command, check=False).returncode
+        if code and waits_if_failed:
+            output.typed_line(f"\n{say('outside.enter')} ")
     except OSError as error:
         return error.strerror or str(error)
-    if code and waits_if_failed:
-        sys.__stderr__.write(f"\n{say('outside.enter')} ")
-        sys.__stderr__.flush()
-        sys.__stdin__.readline()
     return say("outside.code", code=code) if code else ""
