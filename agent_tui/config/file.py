@@ -345,7 +345,12 @@ def _provider(name: str, table: Table) -> ProviderConfig:
 
 
 def _tokens(table: Table, key: str) -> int | None:
-    return int(table.number(key, MOST_TOKENS)) or None if key in table.values else None
+    if key not in table.values:
+        return None
+    amount = table.number(key, MOST_TOKENS)
+    if not amount.is_integer():
+        raise table.fail(key, "must be a whole number")
+    return int(amount)
 
 
 def _price(table: Table, key: str) -> float | None:

@@ -269,6 +269,8 @@ def test_a_provider_says_what_its_context_and_tokens_are(tmp_path: Path) -> None
         ("output_price = true", "output_price"),
         ("output_price = nan", "output_price"),
         ("max_tokens = 0", "max_tokens"),
+        ("max_tokens = 1.5", "max_tokens: must be a whole number"),
+        ("context_tokens = 0.5", "context_tokens: must be a whole number"),
         ("timeout = 0", "timeout"),
         ("timeout = inf", "timeout"),
         ("max_tokens = inf", "max_tokens"),
