@@ -43,6 +43,12 @@ async def test_the_foot_of_all_that_would_change_names_every_key_also_at_80_colu
             assert hint in "\n".join(text.splitlines()[-2:])
 
 
+async def test_on_a_narrow_terminal_the_bar_keeps_the_key_that_shows_all() -> None:
+    async with opened(message("q1", "Look."), size=(32, 12)) as chat:
+        text = await asking(chat)
+        assert next(row for row in text.splitlines() if row.startswith(" ‖")).endswith("…  d show all")
+
+
 @pytest.mark.parametrize(("is_ascii", "dot"), [(False, "·"), (True, "-")])
 @pytest.mark.parametrize("columns", [36, 44, 53])
 async def test_no_row_of_keys_on_a_card_ends_with_the_dot_between_them(

@@ -113,7 +113,7 @@ class AskBar(StatusLine, can_focus=True):
             right = [Part(say("hint.answer"), 0, way_here)]
         else:
             # A form is filled in where all of it is shown.
-            hint = ("ask.whole", "ask.whole", 1) if ask.form is None else ("ask.once", "ask.fill_in", 1)
+            hint = ("ask.whole", "ask.whole", 0) if ask.form is None else ("ask.once", "ask.fill_in", 0)
             right = hints_of(self.screen, [hint])
         shown_call = visible_line(_call_beside(name, ask), MAX_CALL_CHARACTERS)
         call = Part(shown_call, 5)  # it is in the transcript, too
