@@ -23,10 +23,9 @@ def current_folder() -> str | None:
 def home_folder() -> Path | None:
     """Return the person's home folder; ``None`` if there is none, as for some users of containers."""
     try:
-        folder = Path.home()
+        return Path.home()
     except RuntimeError:
         return None
-    return folder if folder_exists(folder) else None
 
 
 def named_path(text: str | Path, named: str, *, resolves: bool = False) -> Path:

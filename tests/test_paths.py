@@ -41,13 +41,6 @@ def test_what_cannot_be_looked_at_is_no_folder(tmp_path: Path) -> None:
     assert not folder_exists(tmp_path / ("x" * 300))
 
 
-def test_a_home_folder_that_is_not_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert home_folder() == tmp_path
-    monkeypatch.setenv("HOME", str(tmp_path / "gone"))
-    assert home_folder() is None
-
-
 @pytest.mark.usefixtures("no_home")
 def test_a_user_without_a_home_folder_has_none() -> None:
     assert home_folder() is None

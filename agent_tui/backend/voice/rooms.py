@@ -19,16 +19,22 @@ from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.voice.agent import JOIN_SECONDS, Orders, VoiceAgent, agent_settings
+from agent_tui.backend.voice.conversations import (
+    begin_conversation,
+    conversation_before,
+    end_conversation,
+    find_conversation,
+    is_empty,
+)
 from agent_tui.backend.voice.last_words import LogFile
 from agent_tui.backend.voice.program import ProgramEnded
 from agent_tui.backend.voice.server import KEY, VoiceServer, is_old, server_version
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.voice import MAX_ROOM_CHARACTERS, VoiceConfig
-from agent_tui.model.errors import AgentTuiError, NotFound, Refused, StoreError
-from agent_tui.model.events import ConversationInfo
+from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.inert import inert_line
 from agent_tui.network import has_interface
-from agent_tui.voice_instructions import own_locale, spoken_prompt
+from agent_tui.voice_instructions import own_locale
 from agent_tui.voice_parts import find_agent_python, find_server, located_server, missing_parts, voice_folder
 
 if TYPE_CHECKING:  # takes half a second, and is only needed once a person talks
@@ -330,15 +336,18 @@ class VoiceRooms:
 
     async def _ensure_room(self, key: RoomKey, request: TokenRequest) -> VoiceRoom:
         room = self._rooms.get(key)
+        workspace, before_id = ("", "") if request.is_guest else (request.workspace, request.conversation_id)
         if room is not None and await find_conversation(self._engine, room.conversation_id) is None:
             if room.agent is not None:  # it worked for the deleted conversation
                 await room.agent.stop()
                 room.agent = None
-            conversation = await begin_conversation(self._engine, request, self._locale(room.locale))
+            conversation = await begin_conversation(
+                self._engine, request.room, self._locale(room.locale), workspace
+            )
             room.conversation_id, room.is_demo = conversation.id, conversation.provider_id == DEMO_PROVIDER
         elif room is None:
-            conversation = await conversation_before(self._engine, request) or await begin_conversation(
-                self._engine, request, self._locale(request.locale)
+            conversation = await conversation_before(self._engine, before_id) or await begin_conversation(
+                self._engine, request.room, self._locale(request.locale), workspace
             )
             is_demo = conversation.provider_id == DEMO_PROVIDER
             room = VoiceRoom(conversation.id, request.locale, time.monotonic(), is_demo=is_demo)
@@ -495,51 +504,6 @@ class VoiceRooms:
         elif not is_there and self._attending is not None:
             self._attending.cancel()
             self._attending = None
-
-
-async def begin_conversation(engine: Engine, request: TokenRequest, locale: str) -> ConversationInfo:
-    """Make and return the conversation for a voice room's session. Its system prompt says, in the language of
-    ``locale``, that the model is heard and not read.
-    """
-    workspace = "" if request.is_guest else request.workspace
-    prompt = spoken_prompt(locale)
-    new = {"title": request.room, "kind": "voice", "system_prompt": prompt, "workspace": workspace}
-    return await engine.create(CHATS, new)
-
-
-async def conversation_before(engine: Engine, request: TokenRequest) -> ConversationInfo | None:
-    """Return the voice conversation that an owner wants to go on with, ``None`` for none."""
-    if not request.conversation_id or request.is_guest:
-        return None
-    before = await find_conversation(engine, request.conversation_id)
-    return before if before is not None and before.kind == "voice" else None
-
-
-async def find_conversation(engine: Engine, conversation_id: str) -> ConversationInfo | None:
-    """Return the conversation, ``None`` if it does not exist (any more)."""
-    try:
-        return await engine.show(CHATS, conversation_id)
-    except NotFound:
-        return None
-
-
-async def is_empty(engine: Engine, conversation_id: str) -> bool:
-    """Return whether nobody has said anything in a conversation; raises ``StoreError``."""
-    try:
-        return not (await engine.messages(CHATS, conversation_id, None, 1)).messages
-    except NotFound:  # it was deleted
-        return True
-
-
-async def end_conversation(engine: Engine, conversation_id: str) -> None:
-    """Delete a voice session in which nobody said anything."""
-    try:
-        if await is_empty(engine, conversation_id):
-            await engine.delete(CHATS, conversation_id)
-    except NotFound:  # the conversation was deleted
-        pass
-    except StoreError as error:  # the room is over in any case
-        log.warning("an empty voice conversation stays: %s", error)
 
 
 def check_token_request(request: TokenRequest) -> TokenRequest:

@@ -317,7 +317,12 @@ async def test_a_server_gets_only_the_environment_that_it_was_given(monkeypatch:
 
 
 @pytest.mark.usefixtures("no_home")
-async def test_a_server_runs_for_a_user_without_a_home_folder() -> None:
+@pytest.mark.parametrize("home", ["", "/not/there"])
+async def test_a_server_runs_for_a_user_without_a_home_folder(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if home:
+        monkeypatch.setenv("HOME", home)
     async with running() as (_, tools):
         assert (await called(tools["add"], a=1, b=2)).content == "3"
 

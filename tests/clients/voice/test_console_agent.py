@@ -23,7 +23,7 @@ from agent_tui.model.voice import (
     WordsSpoken,
     WordsTyped,
 )
-from tests.clients.voice.following import eventually, following
+from tests.clients.voice.following import Followed, eventually, following
 from tests.fakes.sound import FedSound
 from tests.fakes.tones import STORY
 
@@ -55,21 +55,7 @@ async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> N
         words = "".join(event.text for event in before if isinstance(event, WordsSpoken))
         assert words.split() == answer.text.split()  # they came while it was spoken
 
-        at = len(session.events)
-        await sound.say("tell me a long story")
-        await session.first(AgentStateChanged, at, like=lambda event: event.state == "speaking")
-        await eventually(lambda: sound.is_audible)
-        at = len(session.events)
-        await sound.say("stop talking")
-        assert not sound.is_audible  # it was held as soon as the agent stopped
-        cut = await session.item("assistant", "This is", at)
-        assert cut.interrupted
-        assert STORY.startswith(cut.text.strip())
-        assert len(cut.text.strip()) < len(STORY)
-        words = "".join(event.text for event in session.all(WordsSpoken))
-        assert "This is" in words
-        assert STORY not in words  # no more than what was spoken
-        await session.item("assistant", "You said stop talking.", at)
+        at = await cut_in(session, sound)
 
         await client.say("who are you")
         await session.item("assistant", "I am an agent that hears tones.", at)
@@ -90,6 +76,26 @@ async def test_a_dialogue_with_a_tool_a_barge_in_typing_muting_and_a_kill() -> N
         assert (failed.reason, "signal 9" in failed.detail) == ("agent_ended", True)
         assert "hello there" not in failed.detail
     await sound.aclose()
+
+
+async def cut_in(session: Followed, sound: FedSound) -> int:
+    """Stop the agent in the middle of a story; return the number of events before that."""
+    at = len(session.events)
+    await sound.say("tell me a long story")
+    await session.first(AgentStateChanged, at, like=lambda event: event.state == "speaking")
+    await eventually(lambda: sound.is_audible)
+    at = len(session.events)
+    await sound.say("stop talking")
+    assert not sound.is_audible  # it was held as soon as the agent stopped
+    cut = await session.item("assistant", "This is", at)
+    assert cut.interrupted
+    assert STORY.startswith(cut.text.strip())
+    assert len(cut.text.strip()) < len(STORY)
+    words = "".join(event.text for event in session.all(WordsSpoken))
+    assert "This is" in words
+    assert STORY not in words  # no more than what was spoken
+    await session.item("assistant", "You said stop talking.", at)
+    return at
 
 
 async def test_an_agent_ends_when_it_is_told_and_leaves_no_process() -> None:

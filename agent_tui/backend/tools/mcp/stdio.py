@@ -23,7 +23,7 @@ from agent_tui.backend.tools.programs.environment import passed_environment
 from agent_tui.backend.tools.texts import Spool
 from agent_tui.config.tools import McpConfig
 from agent_tui.model.inert import inert_line
-from agent_tui.paths import home_folder, named_path
+from agent_tui.paths import folder_exists, home_folder, named_path
 
 if TYPE_CHECKING:  # a name only for type checkers: the package does not export it
     from mcp.client._transport import TransportStreams
@@ -45,7 +45,8 @@ async def stdio_transport(
     """Start the server and connect to it; ``ended(why)`` is called once if it ends by itself."""
     program = (_with_home(config.command), *config.args)
     variables = {**passed_environment(), **environ}
-    folder = home_folder() or Path("/")
+    home = home_folder()
+    folder = home if home is not None and folder_exists(home) else Path("/")
     child = await Child.start(program, folder, variables, is_fed=True, errors=asyncio.subprocess.PIPE)
     words = Spool(LAST_WORDS_BYTES)  # what it wrote to stderr since the newest call
     async with child:
