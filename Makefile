@@ -35,4 +35,4 @@ docs:           ## the tables of docs/ that are computed
 	$(UV) run python -m docs
 
 messages:       ## the catalogues of other languages, after texts were changed; names what is not translated
-	$(UV) run python -m tests.tui.messages
+	$(UV) run python -m tests.tui.language.messages

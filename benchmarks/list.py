@@ -15,7 +15,7 @@ from agent_tui.config.file import Config
 from agent_tui.model.events import AgentInfo, RoomInfo
 from benchmarks.table import row
 from tests.fakes.room_link import FakeLink
-from tests.tui.rooms_client import ListedClient
+from tests.tui.lists.rooms_client import ListedClient
 from tui.app import AgentTuiApp
 from tui.link import RoomLink
 from tui.lists.row_list import RowList

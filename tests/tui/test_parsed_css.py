@@ -10,9 +10,9 @@ from textual.app import App
 from textual.dom import DOMNode
 
 from tests.parsed_css import as_textual_does
-from tests.tui.debate import first_round, second_round
-from tests.tui.one_room import opened
-from tests.tui.rooms_listed import listed, room
+from tests.tui.lists.rooms_listed import listed, room
+from tests.tui.room.debate import first_round, second_round
+from tests.tui.room.one_room import opened
 from tui import themes
 from tui.screens.theme_picker import wear
 

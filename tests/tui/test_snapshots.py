@@ -15,8 +15,8 @@ from syrupy.assertion import SnapshotAssertion
 from textual.command import CommandPalette
 
 from agent_tui.model import events as ev
-from tests.tui.debate import first_round, paused, second_round
 from tests.tui.looks import same
+from tests.tui.room.debate import first_round, paused, second_round
 from tests.tui.screen_text import ScreenFile
 from tests.tui.whole_app import Seen, opened_app
 from tui.live import following

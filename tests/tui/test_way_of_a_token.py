@@ -19,7 +19,7 @@ from tests.fakes.chat_server import LogChatServer, OriginalChatServer
 from tests.fakes.http_server import FakeServer
 from tests.fakes.room_link import FakeLink
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer
-from tests.tui.one_room import OneRoom
+from tests.tui.room.one_room import OneRoom
 from tests.tui.watched import rows_of, until
 from tui.link import ChatLink, RoomLink
 from tui.request import Server

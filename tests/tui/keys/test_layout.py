@@ -6,7 +6,7 @@ from pathlib import Path
 
 from textual.widgets import TextArea
 
-from tests.tui.rooms_listed import listed, room
+from tests.tui.lists.rooms_listed import listed, room
 from tui.forms.new_room import NewRoomScreen
 from tui.keys.layout import LATIN
 

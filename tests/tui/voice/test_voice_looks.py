@@ -18,7 +18,7 @@ from tests.fakes.voice_client import FakeVoiceSource
 from tests.state.voice_talk import JOINED, turn
 from tests.thorough import of_many
 from tests.tui.looks import NOON, colours, same, signs, stand_still
-from tests.tui.test_theme_contrast import COLOURED, STRICT, unreadable
+from tests.tui.themes.test_contrast import COLOURED, STRICT, unreadable
 from tests.tui.voice.one_voice import opened
 from tui import themes
 from tui.screens.theme_picker import wear

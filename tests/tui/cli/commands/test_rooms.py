@@ -8,8 +8,8 @@ from agent_tui.wire.rooms_encode import room_fields
 from tests.fakes.chat_server import LogChatServer
 from tests.fakes.http_server import answers_json
 from tests.fakes.rooms_server import in_thread
+from tests.tui.lists.rooms_listed import room
 from tests.tui.programs import Home, own_environ
-from tests.tui.rooms_listed import room
 from tui.lists.listing import Listing
 from tui.lists.rooms_texts import ROOMS
 

@@ -18,10 +18,10 @@ from websockets.asyncio.server import ServerConnection
 from agent_tui.config.file import BackendConfig
 from tests.fakes import agent_socket_server as at_socket
 from tests.fakes.agent_socket_server import Action, AgentSocketServer, agent_socket_server
+from tests.tui.chat.one_chat import OneChat
+from tests.tui.chat.test_agents import Chat
 from tests.tui.cli.headless.test_plain import plain
-from tests.tui.one_chat import OneChat
 from tests.tui.programs import Home, home_at, own_environ
-from tests.tui.test_chat_agents import Chat
 from tui.link import ChatLink
 from tui.request import Server
 

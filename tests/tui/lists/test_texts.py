@@ -1,0 +1,40 @@
+"""What a list says: words of agents without the signs of Markdown, and harmless; failures in red."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.lists.rooms_listed import room
+from tui.lists.rooms_texts import pause_text, state
+from tui.lists.search import snippet_of
+from tui.lists.texts import last_words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("## Plan\n`x` it", "Plan x it"),
+        ("ls | wc -l", "ls | wc -l"),
+        ("2 * 3 || 4", "2 * 3 || 4"),
+        ("\x1b[31mred", "␛[31mred"),
+    ],
+)
+def test_last_words_have_no_signs_of_markdown(text: str, shown: str) -> None:
+    assert last_words(text) == shown
+
+
+def test_a_match_of_a_search_is_seen_within_its_words_without_markdown() -> None:
+    words = snippet_of("the **\x02cart\x03** leaves `it`")
+    assert words == ["the ", ("cart", "bold underline"), " leaves it"]
+
+
+def test_a_room_that_a_person_paused_says_so_unless_it_says_who_was_cut() -> None:
+    assert [pause_text(room(1, interrupted=reason)) for reason in ("pause", "")] == [
+        "paused by you",
+        "paused",
+    ]
+
+
+@pytest.mark.parametrize(("reason", "ink"), [("error", "failed"), ("pause", "plain")])
+def test_a_room_that_a_failure_paused_is_red(reason: str, ink: str) -> None:
+    assert [piece.ink for piece in state(room(1, interrupted=reason), 40)] == [ink]
