@@ -15,6 +15,7 @@ from agent_tui.model.settings import settings_of
 from tui.forms.fields import MAX_LINE_CHARACTERS, Choice, Field, Picking
 from tui.link import Link
 from tui.screens.choose import Candidate, ChooseScreen
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ class ModelFields(VerticalGroup):
             self._providers = await client.backend.providers()
         except NotOffered as error:
             self._choice.disabled = True
-            self._provider.complain(error.title)
+            self._provider.complain(localised(error.title))
             return
         except AgentTuiError as error:
-            self._provider.complain(str(error))
+            self._provider.complain(localised(error))
             return
         self._provider.complain("")  # from the last time
         options = [(provider.id, provider.name or provider.id) for provider in self._providers]

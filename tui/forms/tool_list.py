@@ -15,6 +15,7 @@ from agent_tui.model.inert import inert_line
 from tui.forms.fields import FormPart, Marking
 from tui.link import Link
 from tui.live.texts import MAX_DESCRIPTION_CHARACTERS, about_tool, told_server
+from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.signs import DONE, FAILED, TASK
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MUTED: Final = "$text-muted"
 MAX_NAME_CHARACTERS: Final = 60
+MAX_PROBLEM_CHARACTERS: Final = 100
 _PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
 
 
@@ -89,7 +91,8 @@ class ToolList(FormPart):
             tools, servers = await (await self._link.client()).backend.tools()
         except AgentTuiError as error:
             self._listed.disabled = True
-            self._label.update(f"{self._label.content}: {inert_line(error.title, 100)}")
+            why = inert_line(localised(error.title), MAX_PROBLEM_CHARACTERS)
+            self._label.update(f"{self._label.content}{say('between.detail')}{why}")
             return
         self._tools, self._broken = list(tools), [server for server in servers if server.problem]
         if self._is_default:

@@ -151,7 +151,7 @@ def preview(room: RoomInfo) -> Iterable[tuple[str, str]]:
     parts = (round_text(room, STATE_CELLS), "".join(piece.text for piece in standing))
     yield "state", " · ".join(filter(None, parts))
     speaker = inert_line(room.last_speaker, MAX_AGENT_CHARACTERS)
-    yield "words", ": ".join(filter(None, (speaker, last_words(room.last_words))))
+    yield "words", say("between.detail").join(filter(None, (speaker, last_words(room.last_words))))
 
 
 def _agent_text(agent: AgentInfo) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from textual.widget import Widget
+from textual.widgets import Static
 
 from agent_tui.clients.records import ProviderInfo
 from agent_tui.model import events as ev
@@ -15,6 +16,7 @@ from tui.forms.agent_form import AgentFormScreen
 from tui.forms.fields import Choice, Line
 from tui.forms.form import Form
 from tui.forms.settings import SettingsScreen
+from tui.language import speak
 from tui.room.screen import RoomScreen
 from tui.screens.choose import MOST_SHOWN, ChooseScreen
 from tui.screens.dialog import QuestionScreen
@@ -90,6 +92,20 @@ async def test_a_server_without_providers_greys_the_choice_and_says_why() -> Non
         text = await opened_form(screen)
         assert "this server does not offer a list of providers" in text
         assert screen.app.screen.query_one("#provider", Choice).disabled
+
+
+async def test_why_there_are_no_providers_and_tools_is_said_in_the_language() -> None:
+    speak("zh-CN")
+    try:
+        async with opened((120, 40)) as screen:
+            refusal = NotOffered("this server does not offer a list of providers")
+            screen.link.calls.refuse = screen.link.calls.tools_refused = refusal
+            assert "此服务器不提供" in await opened_form(screen)
+            await screen.press("escape")
+            label = screen.app.screen.query_one("#of-tools", Static).content
+            assert str(label).partition("：")[2].startswith("此服务器不提供")
+    finally:
+        speak("en")
 
 
 async def test_thousands_of_models_are_found_by_typing() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.lists.rooms_listed import room
-from tui.lists.rooms_texts import pause_text, state
+from tui.language import speak
+from tui.lists.rooms_texts import pause_text, preview, state
 from tui.lists.search import snippet_of
 from tui.lists.texts import last_words
 
@@ -38,3 +39,12 @@ def test_a_room_that_a_person_paused_says_so_unless_it_says_who_was_cut() -> Non
 @pytest.mark.parametrize(("reason", "ink"), [("error", "failed"), ("pause", "plain")])
 def test_a_room_that_a_failure_paused_is_red(reason: str, ink: str) -> None:
     assert [piece.ink for piece in state(room(1, interrupted=reason), 40)] == [ink]
+
+
+def test_a_preview_says_who_spoke_with_the_colon_of_the_language() -> None:
+    spoken = room(1, last_speaker="小明", last_words="好")
+    speak("zh-CN")
+    try:
+        assert dict(preview(spoken))["words"] == "小明：好"
+    finally:
+        speak("en")
