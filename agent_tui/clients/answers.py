@@ -102,8 +102,8 @@ def _title_and_detail(value: Mapping[str, Any], secrets: Collection[str]) -> tup
     if isinstance(error, dict):
         value = error
     title = _first_text(value, "title", "error", "message")
-    detail = _first_text(value, "detail")
-    if not title:
+    detail = _first_text(value, "detail", "message")
+    if title in ("", detail):
         title, detail = detail, ""
     title, detail = redacted(title, secrets), redacted(detail, secrets)
     return inert_line(title, MAX_TITLE_CHARACTERS), inert_line(detail, MAX_DETAIL_CHARACTERS)

@@ -63,6 +63,8 @@ def test_each_status_means_one_error(status: int, kind: type[AgentTuiError]) -> 
         ({"error": "no such thing"}, "no such thing", ""),
         ({"error": {"message": "too late", "code": 7}}, "too late", ""),
         ({"message": "no", "detail": "because"}, "no", "because"),
+        ({"error": "Bad Request", "message": "no prompt", "statusCode": 400}, "Bad Request", "no prompt"),
+        ({"error": "no", "message": "no"}, "no", ""),
         ({"title": 5, "detail": [{"loc": 1}]}, "the server refused that (409)", ""),
         (["a list"], "the server refused that (409)", '["a list"]'),
     ],
