@@ -46,7 +46,7 @@ def refusal(
             title or default, detail or "Check AGENT_TUI_TOKEN or --token-file.", status=status
         )
     if status == 404:
-        return NotFound(title or "not found", detail, status=status)
+        return NotFound(title or "the server did not find that (404)", detail, status=status)
     if status in (405, 501):
         return NotOffered(title or "this server does not offer that", detail, status=status)
     if status == 407:

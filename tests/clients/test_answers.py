@@ -74,6 +74,11 @@ def test_the_servers_own_words_are_used(body: object, title: str, detail: str) -
     assert (error.title, error.detail) == (title, detail)
 
 
+def test_what_a_server_did_not_find_is_said_to_be_so_where_it_gives_no_reason() -> None:
+    assert str(refusal(404, {}, b"")) == "the server did not find that (404)"
+    assert str(refusal(404, {}, b'{"title": "There is no room x"}')) == "There is no room x"
+
+
 def test_a_page_instead_of_json_is_quoted_with_its_first_line() -> None:
     error = refusal(503, {}, b"\n\n  <html>Bad gateway</html>\n more")
     assert error.detail == "<html>Bad gateway</html>"

@@ -46,7 +46,7 @@ def export_conversation(
 
 async def fetch(client: ChatClient, conversation_id: str) -> Exported:
     """Return the document of a conversation; raises as ``on_record``."""
-    refusal = "this server does not offer what was said"
+    refusal = "this server does not offer the messages of a conversation"
     info, fields = await on_record(client, conversation_id, "conversation", conversation_fields, refusal)
     return of_conversation(info, decode_messages(fields["messages"])), fields
 

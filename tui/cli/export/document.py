@@ -103,7 +103,7 @@ def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
 
 async def fetch(client: RoomsClient, room_id: str) -> Exported:
     """Return the document of a room; raises as ``on_record``."""
-    refusal = "this server does not offer what was said in a room"
+    refusal = "this server does not offer the messages of a room"
     room, fields = await on_record(client, room_id, "room", room_fields, refusal)
     return of_room(room, decode_messages(fields["messages"])[0]), fields
 

@@ -248,7 +248,7 @@ def test_a_server_that_keeps_nothing_is_one_line_and_code_6(tmp_path: Path) -> N
     with in_thread(OriginalChatServer()) as server:
         ran = home.main("conversations", "export", "7", "--url", server.url, "--out", str(file))
     assert (ran.returncode, ran.stdout) == (6, "")
-    assert "does not offer what was said" in one_line(ran.stderr)
+    assert "does not offer the messages of a" in one_line(ran.stderr)
     assert file.read_text(encoding="utf-8") == "kept"
 
 

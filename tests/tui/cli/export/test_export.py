@@ -305,7 +305,7 @@ def test_a_server_that_keeps_none_is_one_line_and_code_6(tmp_path: Path) -> None
     with in_thread(OriginalRoomsServer()) as server:
         done = home.main("rooms", "export", "r1", "--url", server.url)
     assert (done.returncode, done.stdout) == (6, "")
-    assert "does not offer what was said" in one_line(done.stderr)
+    assert "does not offer the messages of a" in one_line(done.stderr)
 
 
 def test_a_room_that_is_not_there_is_code_4_and_leaves_the_file_alone(home: Home, tmp_path: Path) -> None:
