@@ -66,3 +66,15 @@ async def test_a_file_that_is_offered_after_the_answer_is_saved_too(tmp_path: Pa
     assert (downloads / "late.txt").read_text() == "from the agent"
     assert said["file_saved"] == str(downloads / "late.txt")
     assert "leads out of" in said["file_refused"]
+
+
+async def test_only_a_file_that_was_offered_is_said_to_be_unsaved() -> None:
+    async with agent_socket_server() as server:
+        nameless = {"type": "AGENT_EVENT_SEND_FILE"}
+        server.answers = [[nameless, {**nameless, "path": 5}, fake.file("a.txt"), fake.end()]]
+        agent = of(server.url, SOCKET, [])
+        told = [one async for one in agent.answer_frames("Hi", (), (), "t1")]
+        await agent.aclose()
+    notes = [event for frame in told for event in frame.events if isinstance(event, TurnNoted)]
+    assert [note.note for note in notes] == ["file_offered", "file_refused"]
+    assert notes[1].about.startswith("a.txt was not saved")

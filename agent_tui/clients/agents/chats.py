@@ -330,10 +330,10 @@ class AgentChats:
         ) as answer:
             async for frame in answer:
                 yield frame
-                is_kept = len(frame.events) > 1  # the client saved it, or says why not
-                if frame.name == SEND_FILE and self._backend.kind != TASKS and not is_kept:
-                    note = _not_saved(turn_id, str(frame.data.get("path", "")))
-                    yield AnnouncedFrame(frame.name, {}, [note])
+                match frame.events:
+                    case [TurnNoted(note=note, about=path)] if note == FILE_OFFERED:
+                        # Otherwise a second note says where the client saved it, or why not.
+                        yield AnnouncedFrame(frame.name, {}, [_not_saved(turn_id, path)])
 
     async def _redact_errors(
         self, answer: AsyncGenerator[AnnouncedFrame, None]
