@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -30,9 +32,8 @@ class VoiceRoutes:
 
     async def token(self, request: Request) -> Response:
         answer = await self._rooms.token(token_request(await read_fields(request), self._workspaces))
-        headers = {"cache-control": "no-store"}
-        response = json_answer(answer)
-        response.headers.update(headers)
+        response = json_answer(answer, HTTPStatus.CREATED)  # as LiveKit's standard has it
+        response.headers["cache-control"] = "no-store"
         return response
 
 

@@ -71,7 +71,7 @@ async def terminal(answer: dict[str, Any]) -> AsyncIterator[rtc.Room]:
 async def asked(backend: Process, **fields: Any) -> dict[str, Any]:
     """Ask for a token that is given."""
     answer = await backend.client.call("POST", TOKEN_PATH, fields)
-    assert answer.status == 200, answer.body
+    assert answer.status == 201, answer.body
     return dict(answer.json)
 
 

@@ -37,7 +37,7 @@ def environment(folder: Path, server: str = "good") -> dict[str, str]:
 async def joined(client: WireClient, room: str) -> Any:
     """Ask for a token and wait for the room's agent; return the answer's fields."""
     answer = await client.call("POST", TOKEN_PATH, {"room_name": room})
-    assert answer.status == 200, answer.body
+    assert answer.status == 201, answer.body
     async with asyncio.timeout(PATIENCE_SECONDS):
         while await agent_state(client) != "running":  # noqa: ASYNC110 - the agent says it to nobody else
             await asyncio.sleep(0.02)

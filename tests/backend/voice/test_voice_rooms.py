@@ -127,6 +127,15 @@ async def test_a_room_that_began_without_a_model_uses_the_one_that_is_connected_
                 await asyncio.sleep(0.02)
 
 
+async def test_a_token_is_given_out_as_livekits_standard_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with voice_backend(tmp_path, monkeypatch) as backend:
+        answer = await backend.ask(room_name="den", participant_identity="ann", room_config={"unknown": 1})
+    assert answer.status == 201
+    assert {"server_url", "participant_token"} <= answer.json.keys()
+
+
 async def test_a_token_says_little_and_not_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with voice_backend(tmp_path, monkeypatch) as backend:
         owner = claims((await backend.join("den", participant_name="Ann"))["participant_token"])

@@ -104,7 +104,7 @@ class VoiceBackend:
     async def join(self, room: str, **fields: Any) -> Any:
         """Ask for a token that is given; return the answer's fields."""
         answer = await self.ask(room_name=room, **fields)
-        assert answer.status == 200, answer.body
+        assert answer.status == 201, answer.body
         self.url = answer.json["server_url"]
         return answer.json
 
