@@ -53,6 +53,6 @@ def _folded(step: Step, result: Step | None) -> FoldedPart:
     name, _, about = title.partition(APART)
     status = state_named(step.status) if step.status in TOLD_STATUSES else ""
     summary = about_it if about_it.startswith(status) else " · ".join(filter(None, (status, about_it)))
-    if step.type == "thinking":
+    if step.type in ("thinking", "sub_agent"):  # what is written freely may leave something open
         return FoldedPart(name, "", summary, fenced(step.content, limit=None))
     return FoldedPart(name, about, summary, step_body(step.type, **fields, limit=None))

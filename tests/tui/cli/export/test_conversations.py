@@ -129,6 +129,12 @@ def test_the_facts_of_an_image_are_said_once() -> None:
         assert rendered(chat, format_).count("PNG · ") == 1
 
 
+def test_what_a_sub_agent_leaves_open_takes_nothing_in() -> None:
+    step = Step("step-0", 0, "sub_agent", "# Found\n```\nopen", "scout")
+    text = rendered(of_conversation(CHAT, [message("assistant", "", step), message("user", "end")]), "md")
+    assert "<h3>You</h3>" in MarkdownIt().render(text)
+
+
 def test_a_call_whose_end_nobody_knows_says_so() -> None:
     unknown = Step("step-0", 0, "tool_call", name="run_command", arguments="{", status="unknown")
     assert "**run\\_command** unknown" in rendered(
@@ -161,7 +167,7 @@ PIECES = st.lists(
     ),
     max_size=12,
 ).map("".join)
-KINDS = st.sampled_from(("thinking", "text", "tool_call", "tool_result", "made_up"))
+KINDS = st.sampled_from(("thinking", "text", "tool_call", "tool_result", "sub_agent", "made_up"))
 
 
 @given(text=PIECES, name=PIECES, kind=KINDS, of=st.sampled_from(("", "s1")))
