@@ -316,8 +316,10 @@ def _table(rows: list[object], limit: str | None) -> str:
     if not all(isinstance(row, dict) and list(row) == names and _is_flat(row) for row in rows):
         return ""
     shown = rows if limit is None else rows[:MAX_LINES]
-    lines = [_table_line([str(name) for name in names]), "|" + "---|" * len(names)]
-    lines += [_table_line([_cell(value) for value in row.values()]) for row in shown if isinstance(row, dict)]
+    most = None if limit is None else MAX_CELL_CHARACTERS
+    lines = [_table_line([str(name) for name in names], most), "|" + "---|" * len(names)]
+    cells = ([_cell(value) for value in row.values()] for row in shown if isinstance(row, dict))
+    lines += [_table_line(row, most) for row in cells]
     note = ""
     if limit is not None and len(rows) > len(shown):
         note = "\n\n" + limit.replace("{more}", counted(len(rows) - len(shown), "more row", "more rows"))
@@ -334,8 +336,8 @@ def _cell(value: object) -> str:
     return value if isinstance(value, str) else pretty(value)
 
 
-def _table_line(cells: list[str]) -> str:
-    return "| " + " | ".join(escaped(inert_line(cell, MAX_CELL_CHARACTERS)) for cell in cells) + " |"
+def _table_line(cells: list[str], most: int | None) -> str:
+    return "| " + " | ".join(escaped(inert_line(cell, most or len(cell))) for cell in cells) + " |"
 
 
 def escaped(text: str) -> str:

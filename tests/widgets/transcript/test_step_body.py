@@ -230,6 +230,12 @@ def test_a_long_table_ends_with_how_many_rows_are_missing() -> None:
     assert shown(body)[-1] == "… 1 more row"
 
 
+def test_a_table_without_a_limit_has_each_cell_whole() -> None:
+    words = "many words " * 30
+    table = result_body(json.dumps([{"a": words, "b": 1}]), None)
+    assert words.strip() in table
+
+
 def test_nothing_is_said_to_be_nothing() -> None:
     assert shown(result_body("")) == ["nothing"]
     assert shown(result_body("\n \n")) == ["nothing"]
