@@ -35,7 +35,8 @@ FILES: Final = {  # what an agent shares: type of the step → what it is called
     "file_saved": "saved",
     "file_refused": "file",
 }
-WORDS: Final = (THINKING, RESULT, *FILES.values(), "more", EXIT, FAILED)
+NOTHING: Final = "nothing"
+WORDS: Final = (THINKING, RESULT, *FILES.values(), "more", EXIT, FAILED, NOTHING)
 COUNTED: Final = (("row", "rows"), ("more line", "more lines"), ("more row", "more rows"))
 # What a call is about is the first of its arguments with one of these names, else its first short text.
 MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")
@@ -258,7 +259,7 @@ def fenced(text: str, label: str = "", *, limit: str | None = MORE, keeps_end: b
     """
     text = inert(text).strip("\n")
     if not text.strip():
-        return "*nothing*"
+        return f"*{UnitWords.word(NOTHING)}*"
     shown, note, end = _limited(text, limit, keeps_end=keeps_end)
     pieces = (_fence(shown, label), note, _fence(end, label) if end else "")
     return "\n\n".join(piece for piece in pieces if piece)
@@ -270,7 +271,7 @@ def quoted(text: str, limit: str | None) -> str:
     """
     text = inert(text).strip("\n")
     if not text.strip():
-        return "*nothing*"
+        return f"*{UnitWords.word(NOTHING)}*"
     shown, note, _ = _limited(text, limit, keeps_end=False)
     lines = "\n".join(f"> {escaped(line.strip())}  " for line in shown.split("\n"))
     return "\n\n".join(filter(None, (lines, note)))

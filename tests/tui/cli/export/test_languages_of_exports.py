@@ -58,7 +58,7 @@ STEPS = (
     Step("5", type="text", content="![](1)"),
 )
 TALK = [
-    message(0, role="user", sender_name="", to="1", attachments=(Attachment("", "…"),)),
+    message(0, role="user", sender_name="", to="1", attachments=(Attachment("", "…"), Attachment("1", ""))),
     message(1, interrupted="pause", versions=("m1", "m2"), spoken=SpeechRecord("…", whole=0.5)),
     message(2, superseded=True, status="streaming", steps=STEPS, sender_name="", role=""),
     message(3, error="…", trimmed=2, usage=Usage(1000, 20, 0.5, 0.01), round_number=2),
