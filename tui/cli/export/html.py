@@ -105,6 +105,7 @@ def _words(text: str) -> str:
         return f'<pre class="words">{escape(text)}</pre>'
     options = {"html": False, "maxNesting": MAX_NESTING}
     parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    parser.disable("reference")  # its lines would not be shown; screens show them as they are
     parser.add_render_rule("image", _image)
     tokens = parser.parse(text)
     if any(token.level >= MAX_NESTING - 2 for token in tokens):  # the parser left out what is deeper

@@ -233,6 +233,13 @@ def test_words_in_deep_quotes_and_lists_are_on_the_page(opened: Callable[[int], 
     assert "the end" in page(of_room(ROOM, [message(f"{opened(depth)}the end")]))
 
 
+def test_a_footnote_and_a_reference_are_on_the_page_as_they_were_written() -> None:
+    said = "Tea[^1], see [2].\n\n[^1]: Green\n[2]: https://example.org/tea"
+    made = page(of_room(ROOM, [message(said)]))
+    for words in ("Tea[^1], see [2].", "[^1]: Green", "[2]: https://example.org/tea"):
+        assert words in made
+
+
 def test_a_file_keeps_every_letter_but_controls_and_overrides() -> None:
     assert clean("a\x1b[1m\u202eb\r\n\tc\u2028\ud800") == "a\ufffd[1m\ufffdb\n\tc\n\ufffd"
     kept = "می‌خواهم 👩‍👩‍👧 a\u200eb\u00ad"
