@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from agent_tui.model.inert import inert_line
 from tui.cli.export.document import Document, FoldedPart, marks, said_by, usage_text
@@ -75,8 +76,17 @@ def _ends_by_itself(text: str) -> bool:
         return True
     if len(text) > MAX_CHECKED_CHARACTERS:
         return False
-    last = MarkdownIt().parse(f"{text}\n\n{'#' * MESSAGE_LEVEL} x")[-3:]
-    return [token.type for token in last] == ["heading_open", "inline", "heading_close"] and not last[0].level
+    tokens = MarkdownIt().parse(f"{text}\n\n{'#' * MESSAGE_LEVEL} x")
+    last = tokens[-3:]
+    is_heading = [token.type for token in last] == ["heading_open", "inline", "heading_close"]
+    return is_heading and not last[0].level and not _folds_what_follows(tokens)
+
+
+def _folds_what_follows(tokens: Sequence[Token]) -> bool:
+    """Return whether HTML in a message opens what a viewer folds, and does not close it."""
+    parts = (part for token in tokens for part in (token, *(token.children or ())))
+    html = "".join(part.content for part in parts if part.type in ("html_block", "html_inline")).lower()
+    return html.count("<details") > html.count("</details")
 
 
 def _nested_lines(lines: Sequence[str]) -> Iterator[str]:

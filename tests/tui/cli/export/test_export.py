@@ -186,12 +186,20 @@ def test_what_a_message_leaves_open_takes_nothing_in() -> None:
 
 
 @pytest.mark.parametrize(
-    "opened", ["<script>", "<?php", "<![CDATA[", "<!--\n```\n-->", "- ```\n  x\n  ```", "<pre>\n~~~"]
+    "opened",
+    ["<script>", "<?php", "<![CDATA[", "<!--\n```\n-->", "- ```\n  x\n  ```", "<pre>\n~~~", "<details>\n"],
 )
 def test_what_no_line_can_close_stands_in_a_fence(opened: str) -> None:
     text = markdown(of_room(ROOM, [message(f"{opened}\nwords"), message("end", 2)]))
-    assert opened in text
+    assert f"```\n{opened}" in text
     assert MarkdownIt().render(text).count("<h3>Ada</h3>") == 2
+
+
+@pytest.mark.parametrize(
+    "said", ["<details>\n\nwords\n\n</details>", "`<details>` folds", "```\n<details>\n```"]
+)
+def test_what_is_folded_and_closed_stays_as_it_was_written(said: str) -> None:
+    assert nested(said) == said
 
 
 def test_names_are_plain_in_headings() -> None:
