@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -130,9 +129,9 @@ class Choice(Static, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Turn to where the clicked sign, ‹ or ›, points; each has the cell beside it, too."""
-        end = cell_len(self.label) + 2
-        if event.x < 2 or end <= event.x < end + 2:
-            self.action_turn(1 if event.x >= 2 else -1)
+        near = self.render_line(event.y).crop(max(0, event.x - 1), event.x + 2).text
+        if "‹" in near or "›" in near:
+            self.action_turn(-1 if "‹" in near else 1)
 
     def choose(self, value: str) -> None:
         """Choose an option without posting ``Changed``."""

@@ -17,7 +17,7 @@ from agent_tui.config.agent_templates import language_of, templates
 from agent_tui.model.errors import NotOffered, Refused
 from tests.thorough import of_many
 from tests.tui.lists.rooms_listed import Listed, listed, room
-from tui.forms.fields import Line
+from tui.forms.fields import Choice, Line
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
 from tui.forms.new_room import NewRoomScreen
@@ -156,6 +156,19 @@ async def test_the_provider_is_chosen_and_its_models_are_offered_for_every_agent
         await page.press("ctrl+n")
         agents = page.seen.client.made[0]["agents"]
     assert [(agent["provider_id"], agent["model"]) for agent in agents] == [("local", "small")] * len(AGENTS)
+
+
+async def test_a_long_choice_is_wrapped_in_a_narrow_terminal_and_its_signs_can_be_clicked(
+    tmp_path: Path,
+) -> None:
+    async with new_room(tmp_path, (40, 24)) as page:
+        await page.go_to("view")
+        text = await page.seen.until("timeline if")
+        assert "else panes ›" in " ".join(text.split())
+        choice = page.form.query_one("#view", Choice)
+        rows = [choice.render_line(y).text for y in range(choice.size.height)]
+        await page.seen.pilot.click(choice, offset=(rows[-1].index("›"), len(rows) - 1))
+        await page.seen.until("‹ timeline ›")
 
 
 async def test_a_provider_that_cannot_be_asked_says_why_and_any_model_can_be_typed(tmp_path: Path) -> None:
