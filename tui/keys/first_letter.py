@@ -39,6 +39,7 @@ class FirstLetter:
         self._is_key = is_key
         self._hold_seconds = hold_seconds
         self._held: tuple[str, ActiveBinding] | None = None
+        self._held_at = 0.0  # when the held letter was typed, which may be long before it is seen here
         self._timer: Timer | None = None
 
     @property
@@ -49,15 +50,16 @@ class FirstLetter:
     async def takes(self, event: events.Key) -> bool:
         """Return whether a key was used here: written, held, or to be answered after the held one."""
         character = (event.character or "") if event.is_printable else ""
+        app = self._screen.app
+        assert isinstance(app, KeysInOrder)  # there is no other kind of app
         if letter := self.held:
-            if character not in ("", letter):
+            is_later = app.presses.last_at - self._held_at > self._hold_seconds
+            if character not in ("", letter) and not is_later:
                 self.let_go()
                 self._write(letter + character)
                 return True
             await self.act()
-            if not character:
-                app = self._screen.app
-                assert isinstance(app, KeysInOrder)  # there is no other kind of app
+            if not character or is_later:
                 app.answer_next(event)  # it is for what the letter led to
             return True
         bound = binding_of(self._screen, key_in_place(event))
@@ -67,7 +69,7 @@ class FirstLetter:
             return bool(character)
         if not character.isalnum():
             return False
-        self._held = character, bound
+        self._held, self._held_at = (character, bound), app.presses.last_at
         self._timer = self._screen.set_timer(self._hold_seconds, self.act)
         return True
 

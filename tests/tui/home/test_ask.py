@@ -107,6 +107,17 @@ async def test_a_task_may_begin_with_a_letter_that_is_a_key(tmp_path: Path, task
         assert isinstance(seen.app.screen, HomeScreen)
 
 
+async def test_a_letter_typed_long_before_the_next_is_a_key_however_late_both_are_seen(
+    tmp_path: Path,
+) -> None:
+    async with home(tmp_path) as seen:
+        first = events.Key("c", "c")
+        first.time -= 2 * HOLD_SECONDS
+        seen.app.post_message(first)
+        seen.app.post_message(events.Key("w", "w"))
+        assert "enter start a chat" in await seen.until("› w")
+
+
 async def test_a_letter_of_a_russian_keyboard_is_a_key_and_may_begin_a_text_too(tmp_path: Path) -> None:
     async with home(tmp_path, [room(1), room(2)]) as seen:
         assert "› давай" in await seen.write("давай")  # its first letter is in the place of l
