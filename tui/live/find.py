@@ -78,14 +78,13 @@ class FindBar(Horizontal):
     # --- what is asked ---------------------------------------------------------------------------------
 
     @property
-    def is_finding(self) -> bool:
-        return self._searched is not None
-
-    @property
     def looking(self) -> Looking:
         if self.is_attached and self.screen.focused is self._line:  # before the line itself is told
             return self.asks
-        return "found" if self.is_finding else ""
+        if self._searched is None:
+            return ""
+        found = self._searched.reader.found
+        return "found" if found.total or not found.is_complete else "nothing"
 
     def find(self, what: Find) -> None:
         """Ask what to find, or for the number of a message; or go to the next or previous match."""

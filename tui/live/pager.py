@@ -98,10 +98,11 @@ class PagerScreen(WholeScreen[None]):
         )
         read = ("↑ ↓ page up page down", "hint.read", 3), ("pane.find", "hint.find", 1)
         close = ("pager.close", "hint.close", 0)
-        if self._find_bar.looking == "find":
+        looking = self._find_bar.looking
+        if looking == "find":
             return hints_of(self, [*typed, close])
-        if self._find_bar.is_finding:
-            return hints_of(self, [*found, close])
+        if looking:
+            return hints_of(self, [*found, close] if looking == "found" else [close])
         return hints_of(self, [*read, ("pane.copy_message", "hint.copy", 2), ("pager.close", "hint.back", 0)])
 
     def action_find(self, what: Find) -> None:

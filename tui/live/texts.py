@@ -40,8 +40,8 @@ MAX_DESCRIPTION_CHARACTERS: Final = 200
 BUILT_IN: Final = "built-in"  # the source of a tool that no MCP server brings
 NEARLY_FULL_PERCENT: Final = 80  # of a context, from where on it is said loudly
 KeyNow = Callable[[str], str]
-Looking = Literal["", "find", "go_to", "found"]
-"""What the find bar is used for: something is written into it, or there are matches to go to."""
+Looking = Literal["", "find", "go_to", "found", "nothing"]
+"""What the find bar is used for: something is written into it, or there are matches to go to, or none."""
 Spot = tuple[str, str]
 """A turn and a step of it, by id; without a step the words of the turn."""
 
@@ -84,7 +84,8 @@ def finding_hints(looking: Looking) -> list[Hint]:
     if looking == "find":
         forth, back = Hint("↓", say("hint.next")), Hint("↑", say("hint.previous"), 1)
         return [forth, back, Hint("enter", say("hint.keep"), 1), close]
-    return [Hint("n", say("hint.next")), Hint("N", say("hint.previous"), 1), close]
+    steps = [Hint("n", say("hint.next")), Hint("N", say("hint.previous"), 1)]
+    return [*steps, close] if looking == "found" else [close]
 
 
 def link_status(link: LinkChanged, seconds_left: int) -> str:

@@ -106,7 +106,7 @@ class Board:
                 (asks, "tab", "hint.answer", 0),
                 (True, "esc", "hint.back", 1),
             )
-        if focus in ("find", "go_to", "found"):
+        if focus in ("find", "go_to", "found", "nothing"):
             return finding_hints(focus)
         return possible(
             (self._run.state.phase in ANSWERING, "i", "hint.interrupt", 0),

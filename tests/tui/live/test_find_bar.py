@@ -48,6 +48,14 @@ async def test_what_is_typed_is_found_at_once_and_n_goes_on() -> None:
         assert "n next · N previous · esc close" in text.splitlines()[-1]
 
 
+async def test_where_nothing_was_found_no_key_leads_to_the_next() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        text = await screen.press("slash", *"grape", "enter")
+        assert bar(text).endswith("nothing found")
+        assert text.splitlines()[-1].startswith(" esc close  ")
+
+
 async def test_escape_closes_it_and_finds_nothing_any_more() -> None:
     async with opened() as screen:
         await with_words(screen)
