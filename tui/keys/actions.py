@@ -23,6 +23,7 @@ from tui.live.find import FindBar
 from tui.live.key_hints import Hints
 from tui.live.pager import WholeScreen
 from tui.live.screen import LiveScreen
+from tui.live.waiting import WaitingList
 from tui.room.screen import RoomScreen
 from tui.screens.dialog import Dialog
 from tui.screens.help import Row, Section
@@ -239,6 +240,15 @@ def _why_not(binding_id: str, node: DOMNode) -> str:
             can, why = isinstance(node, LiveScreen) and node.is_asked, "nothing_asks"
         case "ask.once" | "ask.conversation" | "ask.always" | "ask.deny" | "ask.whole":
             can, why = node.has_class("-open"), "nothing_asks"
+        case (
+            "queue.edit"
+            | "queue.drop"
+            | "chat_queue.edit"
+            | "chat_queue.drop"
+            | "chat_queue.up"
+            | "chat_queue.down"
+        ):
+            can, why = any(waiting.chosen for waiting in node.query(WaitingList)), "not_now"
         case "home.open" | "home.rows" | "home.up" | "home.down":
             can, why = isinstance(node, HomeScreen) and node.has_rows, "list_empty"
         case _ if isinstance(node, RoomScreen) and binding_id.startswith(NUMBERED):

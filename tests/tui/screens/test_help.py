@@ -55,10 +55,12 @@ async def test_a_line_that_is_not_open_has_no_keys(tmp_path: Path) -> None:
         await seen.press("i", *"Wait", "enter", "tab", "u")
         assert isinstance(seen.app.screen, QueueScreen)
         text = await seen.press("question_mark")
-        assert "Discard message" in text
+        assert "Discard message – not now" not in text
         assert "New line" not in text
         await seen.press("escape", "e")
-        assert "New line" in await seen.press("f1")
+        text = await seen.press("f1")
+        assert "New line" in text
+        assert "Discard message – not now" in text
 
 
 async def test_esc_in_a_list_without_a_filter_is_said_to_go_back(tmp_path: Path) -> None:
