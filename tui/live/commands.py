@@ -43,7 +43,7 @@ COMMANDS: Final[tuple[SlashCommand, ...]] = (
     SlashCommand("new", BOTH),
     SlashCommand("clear", CHAT, also=("reset",)),
     SlashCommand("compact", CHAT, also=("summary", "summarise", "compress")),
-    SlashCommand("chats", also=("sessions", "history")),
+    SlashCommand("chats", also=("sessions", "history", "resume")),
     SlashCommand("rooms"),
     SlashCommand("pause", ROOM),
     SlashCommand("resume", ROOM, also=("start",)),
@@ -80,7 +80,8 @@ def typed_command(text: str) -> tuple[str, str] | None:
 def meant(written: str, kind: Kind | None = None) -> str:
     """Return the command that ``written`` names, by its name or another; "" if there is none of that kind."""
     among = COMMANDS if kind is None else of_kind(kind)
-    return next((command.name for command in among if written in (command.name, *command.also)), "")
+    by_name = sorted(among, key=lambda command: command.name != written)
+    return next((command.name for command in by_name if written in (command.name, *command.also)), "")
 
 
 def completion(text: str, kind: Kind) -> Completion:

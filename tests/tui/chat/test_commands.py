@@ -15,6 +15,7 @@ from tests.tui.chat.project import begin_project, composer_text
 from tui.chat.first import NEW
 from tui.live.commands import COMMANDS, Kind, completion, typed_command
 from tui.live.exporting import path_for_export
+from tui.screens.choose import ChooseScreen
 
 
 @pytest.fixture(autouse=True)
@@ -67,8 +68,9 @@ def test_rooms_chats_and_voice_rooms_have_their_own_commands() -> None:
     )
     assert {"/quit", "/mute", "/help", "/export", "/copy"} <= set(offered("/", "voice"))
     assert "/model" not in offered("/", "voice")
-    names = [name for command in COMMANDS for name in (command.name, *command.also)]
+    names, others = [command.name for command in COMMANDS], [name for one in COMMANDS for name in one.also]
     assert len(names) == len(set(names))
+    assert len(others) == len(set(others))
 
 
 def test_a_file_to_export_to_is_named_by_the_title() -> None:
@@ -183,6 +185,12 @@ async def test_a_change_that_is_refused_says_why() -> None:
         chat.link.calls.refuse = Refused("not while an answer is under way")
         await chat.write("/title X", "enter")
         assert chat.told == ["not while an answer is under way"]
+
+
+async def test_resume_offers_the_chats_as_in_other_programs() -> None:
+    async with opened() as chat:
+        await chat.write("/resume", "enter")
+        assert isinstance(chat.app.screen, ChooseScreen)
 
 
 async def test_new_and_chats_open_another_one() -> None:
