@@ -34,7 +34,8 @@ def pick_model(chat: OpenChat) -> None:
 
     info = chat.state.conversation
     now = f"{info.provider_id}{BETWEEN}{info.model}"
-    chat.host.open(ChooseScreen(say("command.models"), partial(_models, chat), now), chosen)
+    hint = "command.models.hint" if chat.link.is_embedded else "choose.hint"  # others set up their own
+    chat.host.open(ChooseScreen(say("command.models"), partial(_models, chat), now, hint=hint), chosen)
 
 
 async def use_model(chat: OpenChat, model: str, provider: str | None = None) -> bool:

@@ -197,6 +197,8 @@ CHAT: Final[dict[str, str]] = {
     "command.pause.not": "the room is not running",
     "command.resume.not": "the room is running",
     "command.models": "Models · prices per million tokens",
+    "command.models.hint": "{choose.up} {choose.down} choose · enter select · {app.setup} connect a model"
+    " · {choose.back} back",
     "command.models.context": "{tokens} context",
     "command.models.price": "{input} in, {output} out",
     "command.model.chosen": "From the next question on: {model}",

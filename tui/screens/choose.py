@@ -43,8 +43,8 @@ Load = Callable[[], Awaitable[Candidates]]
 
 class ChooseScreen(Dialog[str | None]):
     """Closes with a value, or with ``None``. What is ``offered`` are candidates, or what returns them or says
-    why there are none. With ``may_type`` the text of the filter can be the result. ``marked`` is told
-    each value that the mark comes to.
+    why there are none. With ``may_type`` the text of the filter can be the result. ``hint`` is
+    the name of the text about its keys. ``marked`` is told each value that the mark comes to.
     """
 
     CSS_PATH = "room_dialogs.tcss"
@@ -57,6 +57,7 @@ class ChooseScreen(Dialog[str | None]):
         value: str,
         *,
         may_type: bool = False,
+        hint: str = "choose.hint",
         marked: Callable[[str], object] = lambda _value: None,
     ) -> None:
         super().__init__()
@@ -64,6 +65,7 @@ class ChooseScreen(Dialog[str | None]):
         self._offered = offered
         self._value = value
         self._may_type = may_type
+        self._hint = hint
         self._marked = marked
         hint = say("choose.filter.free" if may_type else "choose.filter")
         line, note = Line("", placeholder=hint, id="choose-filter"), say("choose.asking")
@@ -73,10 +75,15 @@ class ChooseScreen(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         title = inert_line(self._title, MAX_TITLE_CHARACTERS)
-        yield framed(title, self._part, hint=say("choose.hint"))
+        yield framed(title, self._part, hint=say(self._hint))
 
     def on_mount(self) -> None:
         self._look_for_candidates()
+
+    def on_screen_resume(self) -> None:
+        """Look again: a model may have been connected meanwhile."""
+        if self._known:  # it is not just opening
+            self._look_for_candidates()
 
     @work(group="candidates", exclusive=True)
     async def _look_for_candidates(self) -> None:

@@ -173,6 +173,14 @@ async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Pa
         assert commands["Find in the transcript"] == "/"
 
 
+async def test_the_models_name_the_key_that_connects_one_and_have_it_then(tmp_path: Path) -> None:
+    async with program(tmp_path) as seen:
+        assert "f4 connect a model" in await seen.press("ctrl+l")
+        asked = seen.link.calls.asked.count("models local")
+        await seen.press("f1", "escape")  # as the form of a model's provider would be opened and left
+        assert seen.link.calls.asked.count("models local") == asked + 1
+
+
 async def test_keys_of_ones_own_hold_in_chats_and_are_named_there(tmp_path: Path) -> None:
     async with program(tmp_path, chat_say="f9", pane_find="f10") as seen:
         text = await seen.press("tab")
