@@ -23,9 +23,14 @@ TOO_WIDE = "?"  # replaces a two-cell character where there is only one cell
 JOINER = "\u200d"
 VARIATION = "\ufe0f"
 # One cell each, and never combined with a neighbour (tested against rich's table).
-_NARROW = re.compile(
-    "[ -~\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u2199"
-    "\u2500-\u25fc\u2800-\u28ff]*"
+_ONE_CELL = (
+    " -~\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u2199"
+    "\u2500-\u25fc\u2800-\u28ff"
+)
+_NARROW = re.compile(f"[{_ONE_CELL}]*")
+# Terminals disagree about all others: emoji, and the marks of Indic scripts.
+_KNOWN = re.compile(
+    f"[{_ONE_CELL}\u3000-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]*"
 )
 # With its variation and tone.
 _EMOJI = (
@@ -48,6 +53,11 @@ def cells_in(pieces: Iterable[tuple[str, object]]) -> int:
 def is_narrow(text: str) -> bool:
     """Whether every character takes exactly one cell: then characters can be counted as cells."""
     return (text.isascii() and text.isprintable()) or _NARROW.fullmatch(text) is not None
+
+
+def has_known_width(text: str) -> bool:
+    """Whether every terminal takes the same cells for it; another row may reach further than its cells."""
+    return text.isascii() or _KNOWN.fullmatch(text) is not None
 
 
 class Clusters:

@@ -36,7 +36,9 @@ class PaintedStrip(Strip):
 
 
 class PaintedLine(NamedTuple):
-    """One painted row. ``extent`` is its number of cells without the background at its end."""
+    """One painted row. ``extent`` is its number of cells without the background at its end; with it where
+    terminals disagree about its width.
+    """
 
     strip: Strip
     extent: int

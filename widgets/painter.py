@@ -18,7 +18,7 @@ from textual.filter import LineFilter
 from textual.widget import Widget
 
 from widgets import ink as inks
-from widgets.cells import cells_in
+from widgets.cells import cells_in, has_known_width
 from widgets.color import Ground, readable
 from widgets.ink import Row
 from widgets.layout import PLAIN_TONE, PaintedLine, PaintedStrip, Tone
@@ -215,7 +215,7 @@ class Painter:
         base = ground or look.base
         used = left + cells_in(pieces)
         divider = look.has_divider and look.width >= MARGIN_FROM
-        extent = look.width if ground else used
+        extent = look.width if ground or not all(has_known_width(text) for text, _ in pieces) else used
         rest = max(0, look.width - divider - used)
         segments = _join_segments([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:

@@ -246,3 +246,11 @@ def test_the_scroll_mark_touches_an_edge_only_at_the_end(above: int, below: int,
     if len(rows) <= height - 2:
         assert (rows.start == 0) == (above == 0)
         assert (rows.stop == height) == (below == 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "extent"),
+    [("Redis", 6), ("会话", 5), ("Кэш – да", 9), ("हिन्दी", 20), ("ภาษาก็", 20), ("👨‍👩‍👧", 20)],
+)
+def test_a_row_that_may_reach_further_in_some_terminals_is_painted_over_whole(text: str, extent: int) -> None:
+    assert a_painter().line(((text, PLAIN),)).extent == extent
