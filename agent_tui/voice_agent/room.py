@@ -130,10 +130,15 @@ class RoomSession:
         self._spawn(self._wait_for_linked())
 
     async def _wait_for_linked(self) -> None:
-        """Listen to another person if the one before does not come back after a crash of the server."""
+        """Listen to another person if the one before does not come back after a crash of the server. Leave if
+        our track was not published before the crash: nothing would be heard of us until we are started again.
+        """
         await asyncio.sleep(BACK_SECONDS)
+        heard = self._session.livekit.room_io.subscribed_fut
         if self._linked() is None:
             self._listen_to_another()
+        elif heard is not None and not heard.done():
+            await self._room.disconnect()
 
     def _listen_to_another(self) -> None:
         rest = [person for person in self._room.remote_participants.values() if _is_person(person)]

@@ -283,6 +283,19 @@ async def test_a_question_is_answered_although_the_server_died_while_its_answer_
     assert [(message.role, message.interrupted) for message in stored] == [("user", ""), ("assistant", "")]
 
 
+async def test_an_agent_whose_track_nobody_got_before_the_server_died_leaves_to_be_started_again(
+    house: House,
+) -> None:
+    alice = rtc.Room()
+    token = house.server.token("alice", is_owner=True)
+    await alice.connect(house.server.url, token, rtc.RoomOptions(auto_subscribe=False))
+    agent = await house.agent()
+    await house.server.kill()
+    await house.server.start()
+    assert (await agent.ended())[0] == 0
+    await alice.disconnect()
+
+
 async def test_a_file_goes_along_with_the_next_question(house: House, tmp_path: Path) -> None:
     alice = await house.somebody("alice", is_owner=True)
     await house.agent(greets=False)
