@@ -54,6 +54,7 @@ class VoiceTalk:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         path = voice_folder() / "recordings" / f"{name}-{stamp}.ogg"
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
         self.recorder = RecorderIO(agent_session=session)
         session.input.audio = self.recorder.record_input(audio_input)
         session.output.audio = self.recorder.record_output(audio_output)

@@ -238,6 +238,7 @@ async def test_recording_asks_first_and_another_voice_takes_over(
         await peer.until(lambda: any("I have stopped" in answer for answer in peer.answers()))
         (file,) = (tmp_path / "voice" / "recordings").iterdir()
         assert file.stat().st_size > 1000
+        assert file.stat().st_mode & 0o777 == 0o600
         assert not running.model.calls  # nothing of this is a model's business
 
 
