@@ -84,7 +84,7 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
     found = [
         (say("export.conversation"), conversation.id),
         (say("export.status"), state_named(conversation.status)),
-        (say("export.model"), model_name(conversation.model, conversation.provider_id)),
+        (say("export.model"), _model(conversation, messages)),
         (say("export.prompt"), conversation.system_prompt),
         (say("export.used"), spent(conversation, messages)),
         (say("export.made"), moment(conversation.created_at)),
@@ -95,6 +95,13 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
     return Document(
         conversation.title or conversation.id, facts, [_named(message) for message in join_chains(messages)]
     )
+
+
+def _model(conversation: ConversationInfo, messages: Sequence[Message]) -> str:
+    """Return the model's name; "" for a voice session in which only other people's agents answered."""
+    speakers = {message.sender_name for message in messages if message.role == "assistant"}
+    is_others = conversation.kind == "voice" and speakers and conversation.model not in speakers
+    return "" if is_others else model_name(conversation.model, conversation.provider_id)
 
 
 def _named(message: Message) -> Message:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -267,3 +268,10 @@ def test_of_other_versions_it_is_said_that_they_are_not_in_the_document() -> Non
     assert "- Left out: 2 other versions; the chat itself shows them\n" in text
     assert "### You\n\n*version 2 of 3*\n\nWhy?" in text
     assert "version" not in rendered(of_conversation(CHAT, asked[1:]), "md")
+
+
+def test_a_voice_session_in_which_only_anothers_agent_answered_names_no_model_of_ours() -> None:
+    voice = replace(CHAT, kind="voice")
+    assert "some-model" in rendered(of_conversation(voice, [message("assistant", "Hello.")]), "md")
+    theirs = [message("assistant", "Hello.", sender_name="parrot")]
+    assert "some-model" not in rendered(of_conversation(voice, theirs), "md")
