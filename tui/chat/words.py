@@ -192,7 +192,7 @@ CHAT: Final[dict[str, str]] = {
     "command.changes": "show the files that tools changed, and undo changes",
     "command.theme": "choose a theme",
     "command.copy": "copy the newest answer",
-    "command.export": "save to a file: FILE.md, .html or .json",
+    "command.export": "save to a file: FILE.md, .html or .json (voice: .srt)",
     "command.quit": "quit",
     "command.pause.not": "the room is not running",
     "command.resume.not": "the room is running",
@@ -207,7 +207,7 @@ CHAT: Final[dict[str, str]] = {
     "first)",
     "command.needs": "Usage: /{name} {what}",
     "command.export.nothing": "nothing to export yet",
-    "command.export.ending": "cannot write {ending}: use .md, .html or .json",
+    "command.export.ending": "cannot write {ending}: use .md, .html or .json (voice: also .srt)",
     "command.exported": "saved to {file}",
     "command.exists": "{file} already exists: choose another name",
     # files that tools changed
