@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class VoiceAsks:
     """The questions of one voice screen (``approvals.Questions``). ``take`` gets the log's steps as events of
     the session; ``changed`` is called when a question is asked or no longer is, ``restarted`` when the
-    backend was started again: the session's server and agent ended with it.
+    session has to begin again: its server and agent ended with the backend, or its log was deleted.
     """
 
     def __init__(
@@ -75,7 +75,9 @@ class VoiceAsks:
                     self._forward(event)
                     self._changed()
         except NotFound:
-            pass  # nothing was said in the session, and its log was deleted with it
+            if self.state.turns:  # an empty log is deleted with its session
+                self._host.warn(say("voice.deleted"))
+                self._restarted()
         except AgentTuiError as error:
             self._host.warn(localised(error))
         finally:

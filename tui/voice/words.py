@@ -108,6 +108,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.first": "Say something. {talk} talks, {type} types.",
     "voice.first.text": "Type something. {type} moves to the line.",
     "voice.not_kept": "what is said is not saved: {problem}",
+    "voice.deleted": "this conversation was deleted in another terminal: a new one begins",
     "voice.not_now": "the agent is not ready yet",
     "voice.set_up.done": "nothing is missing",
     "voice.local.already": "it is the agent of this room already",

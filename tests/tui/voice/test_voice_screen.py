@@ -659,6 +659,17 @@ async def test_a_log_that_was_deleted_with_its_session_is_no_failure() -> None:
         assert seen.toasts == []
 
 
+async def test_a_session_whose_log_was_deleted_elsewhere_says_so_and_begins_another() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source) as seen:
+        first = source.client
+        seen.app.talk_log.send(loaded(), ev.LinkChanged("live"), started("m1"))
+        seen.app.talk_log.end(NotFound("There is no conversation c"))
+        await seen.until(lambda: source.client is not first)
+        assert seen.toasts == ["this conversation was deleted in another terminal: a new one begins"]
+
+
 async def test_a_session_whose_backend_was_started_again_begins_again() -> None:
     source = FakeVoiceSource()
     source.conversation_id = "c"
