@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from textual.color import Color
 
+from agent_tui.model.colors import hex_color
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
-from widgets.color import Ground, is_color, readable
+from widgets.color import Ground, readable
 from widgets.palettes import DEFAULT, MIN_CONTRAST, NAMES
 
 COLOR_KEYS: Final = (  # Textual's own words
@@ -99,7 +100,7 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> StyleEntry:
     for place, word in enumerate(words):
         if word in STYLES and word not in styles:
             styles.append(word)
-        elif is_color(word) or (may_use_names and word in _NAMES):
+        elif hex_color(word) or (may_use_names and word in _NAMES):
             if place and words[place - 1] == "on" and not background:
                 background = word
             elif not color:

@@ -4,7 +4,6 @@ terminal's own sixteen colours, an agent gets one that can be read with every co
 
 from __future__ import annotations
 
-import re
 import zlib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import Final
 from textual.color import Color
 from textual.theme import Theme
 
+from agent_tui.model.colors import hex_color
 from widgets.palettes import DEFAULT, MIN_CONTRAST, Rgb, linear, luminance, ratio
 
 LEAST_CONTRAST: Final = "least-contrast"  # the variable with the least contrast that a theme asks for
@@ -42,7 +42,6 @@ _OWN_HUES: Final = {  # in radians, of OKLCH
     "blue": 4.61,
     "magenta": 5.73,
 }
-_HEX: Final = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _STEPS: Final = 64
 _GREY: Final = 0.02  # chroma below which a colour has no hue to keep
 
@@ -68,28 +67,19 @@ def ground_of(background: Color, theme: Theme) -> Ground:
     return Ground(background.hex6, least=float(theme.variables.get(LEAST_CONTRAST, MIN_CONTRAST)))
 
 
-def is_color(text: str) -> bool:
-    """Whether ``text`` is ``#rgb`` or ``#rrggbb``."""
-    return len(text) <= 7 and _HEX.fullmatch(text) is not None
-
-
 @lru_cache(maxsize=512)
-def readable(color: str, ground: Ground | str, name: str = "") -> str:
+def readable(color: str, ground: Ground, name: str = "") -> str:
     """Return ``color`` (``#rgb`` or ``#rrggbb``) with its lightness changed until it is readable on
-    ``ground`` (4.5:1 against a plain colour), as ``#rrggbb``; or one of the terminal's own colours if that is
-    the ground. If ``color`` is not a colour, the result is the palette's colour for ``name``.
+    ``ground``, as ``#rrggbb``; or one of the terminal's own colours if that is the ground. If ``color`` is
+    not a colour, the result is the palette's colour for ``name``.
     """
-    if isinstance(ground, str):
-        ground = Ground(ground)
-    is_colour = is_color(color)
+    color = hex_color(color)
     if not ground.color:
-        return _own(color if is_colour else "", ground.own, name)
-    below = _rgb(ground.color)
+        return _own(color, ground.own, name)
+    below = Color.parse(ground.color).rgb
     # One of the two always has a contrast of 4.58:1 or more.
     pole = max((0.0, 1.0), key=lambda lightness: contrast((round(255 * lightness),) * 3, below))
-    if not is_colour:
-        color = _pick(PALETTE if pole else PALETTE_ON_LIGHT, name)
-    wanted = _rgb(color)
+    wanted = Color.parse(color or _pick(PALETTE if pole else PALETTE_ON_LIGHT, name)).rgb
     if contrast(wanted, below) >= ground.least:
         return _hex(wanted)
     lightness, chroma, hue = oklch(wanted)
@@ -159,7 +149,7 @@ def _own(color: str, own: tuple[str, ...], name: str) -> str:
     if not own:
         return DEFAULT
     if color:
-        _, chroma, hue = oklch(_rgb(color))
+        _, chroma, hue = oklch(Color.parse(color).rgb)
         if chroma >= _GREY:
             return max(own, key=lambda candidate: cos(_OWN_HUES[candidate] - hue))
     return _pick(own, name)
@@ -172,13 +162,6 @@ def _pick(colors: tuple[str, ...], name: str) -> str:
 def _encoded(part: float) -> int:
     part = min(1.0, max(0.0, part))
     return round(255 * (12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055))
-
-
-def _rgb(color: str) -> Rgb:
-    digits = color[1:]
-    if len(digits) == 3:
-        digits = "".join(digit * 2 for digit in digits)
-    return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
 
 
 def _hex(color: Rgb) -> str:

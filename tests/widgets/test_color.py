@@ -22,6 +22,7 @@ from widgets.color import (
     oklch,
     readable,
 )
+from widgets.painter import BLACK
 from widgets.palettes import MIN_CONTRAST, Rgb
 
 HEX = st.integers(0, 0xFFFFFF).map(lambda value: f"#{value:06x}")
@@ -73,7 +74,7 @@ def test_black_on_white_is_the_highest_contrast_there_is() -> None:
 
 @given(HEX, HEX)
 def test_every_colour_becomes_readable_on_every_background(color: str, background: str) -> None:
-    assert contrast(rgb(readable(color, background)), rgb(background)) >= MIN_CONTRAST
+    assert contrast(rgb(readable(color, Ground(background))), rgb(background)) >= MIN_CONTRAST
 
 
 @given(HEX, HEX)
@@ -85,7 +86,7 @@ def test_where_more_is_asked_for_it_is_reached_as_far_as_there_is_any(color: str
 
 @given(HEX, HEX)
 def test_what_is_readable_stays_and_what_is_not_keeps_its_hue(color: str, background: str) -> None:
-    made = readable(color, background)
+    made = readable(color, Ground(background))
     if contrast(rgb(color), rgb(background)) >= MIN_CONTRAST:
         assert made == color
         return
@@ -102,7 +103,7 @@ def test_a_colour_survives_the_way_there_and_back(color: Rgb) -> None:
 
 
 def test_a_dark_blue_on_black_is_lightened_and_stays_blue() -> None:
-    red, green, blue = rgb(readable("#00f", "#000000"))
+    red, green, blue = rgb(readable("#00f", BLACK))
     assert blue > max(red, green)
 
 
@@ -110,19 +111,19 @@ def test_a_dark_blue_on_black_is_lightened_and_stays_blue() -> None:
     "color", ["", "red", "#12", "#12345g", "#1234567", "\x1b[31m", "#fff\n", "#" + "f" * 10_000]
 )
 def test_what_is_no_colour_gives_a_colour_of_the_palette(color: str) -> None:
-    assert readable(color, "#000000", "Mika") in PALETTE
-    assert readable(color, "#ffffff", "Mika") in PALETTE_ON_LIGHT
+    assert readable(color, BLACK, "Mika") in PALETTE
+    assert readable(color, Ground("#ffffff"), "Mika") in PALETTE_ON_LIGHT
     assert readable(color, Ground("", OWN), "Mika") in OWN
     assert readable(color, Ground(""), "Mika") == "default"
 
 
 def test_the_same_name_keeps_its_palette_colour_and_names_differ() -> None:
-    assert readable("", "#000000", "Mika") == readable("nonsense", "#000000", "Mika")
-    assert len({readable("", "#000000", f"agent {number}") for number in range(40)}) == len(PALETTE)
+    assert readable("", BLACK, "Mika") == readable("nonsense", BLACK, "Mika")
+    assert len({readable("", BLACK, f"agent {number}") for number in range(40)}) == len(PALETTE)
 
 
 def test_a_name_with_half_a_surrogate_pair_has_a_colour_too() -> None:
-    assert readable("", "#000000", "\ud800") in PALETTE
+    assert readable("", BLACK, "\ud800") in PALETTE
 
 
 @pytest.mark.parametrize("palette", [PALETTE, PALETTE_ON_LIGHT])

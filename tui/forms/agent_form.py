@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from agent_tui.model.colors import hex_color
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.settings import settings_of
 from tui.forms.fields import Field, Line
@@ -16,14 +17,13 @@ from tui.forms.model_fields import ModelFields
 from tui.link import RoomLink
 from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
-from widgets.color import is_color
 from widgets.composer import Composer
 
 _SETTINGS: Final = settings_of(AgentInfo)
 
 
 def _color(text: str) -> str:
-    if text and not is_color(text):
+    if text and not hex_color(text):
         raise ValueError(say("agent_form.no_color"))
     return text
 

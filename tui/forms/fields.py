@@ -19,9 +19,10 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
+from agent_tui.model.colors import hex_color
 from agent_tui.model.inert import inert, inert_line
 from agent_tui.model.settings import Setting
-from widgets.color import ground_of, is_color, readable
+from widgets.color import ground_of, readable
 from widgets.composer import Composer
 from widgets.painted import plain_on_cursor
 from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK
@@ -63,7 +64,7 @@ class Line(Input):
 
 def shown_color(node: Widget | Screen[Any], color: str, name: str = "") -> str:
     """Return an agent's colour, or that of its ``name``, made readable on a panel; "" without either."""
-    if not name and not is_color(color):
+    if not name and not hex_color(color):
         return ""
     ground = ground_of(Color.parse(node.app.theme_variables["panel"]), node.app.current_theme)
     own = readable(color, ground, inert_line(name))
