@@ -71,7 +71,7 @@ def json_object(text: str | bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def strict_json(text: str) -> Any:
+def strict_json(text: str | bytes) -> Any:
     """Return the value of JSON ``text``; raises ``ValueError``, also for NaN, which is not JSON."""
     return json.loads(text, parse_constant=_no_number)
 

@@ -31,12 +31,8 @@ def usable_token(token: str) -> bool:
 
 def is_loopback(host: str) -> bool:
     """Return whether ``host`` (a name or an address without brackets) can only mean this machine."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    address = _address(host)
+    return host.lower().rstrip(".") == "localhost" or (address is not None and address.is_loopback)
 
 
 class KnownHosts:
@@ -48,29 +44,24 @@ class KnownHosts:
 
     def __init__(self, host: str) -> None:
         self._names = {host.lower()}
-        self._any_address = False
         if not is_loopback(host):
             self._names.add(socket.gethostname().lower())
-            self._any_address = _is_wildcard(host)
+        address = _address(host)
+        self._any_address = address is not None and address.is_unspecified
 
     def knows(self, host: str) -> bool:
         """Return whether ``host`` (from a header, without port and brackets) is one of ours."""
         name = host.lower().rstrip(".")
         if name in self._names or is_loopback(name):
             return True
-        return self._any_address and _is_address(name)
+        return self._any_address and _address(name) is not None
 
 
-def _is_address(host: str) -> bool:
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(host)
+        return ipaddress.ip_address(host)
     except ValueError:
-        return False
-    return True
-
-
-def _is_wildcard(host: str) -> bool:
-    return _is_address(host) and ipaddress.ip_address(host).is_unspecified
+        return None
 
 
 class Guard:

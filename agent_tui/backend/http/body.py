@@ -7,16 +7,16 @@ fields are ignored (cli.md), ``null`` counts as missing, and no body at all as a
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
 from agent_tui.model.errors import Refused
 from agent_tui.model.settings import Setting, settings_of
+from agent_tui.wire.content import strict_json
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_DROPPED_BYTES = 64 * 1024 * 1024
@@ -66,17 +66,13 @@ async def read_body(
     return bytes(body)
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
-
-
 async def read_fields(request: Request, max_bytes: int = MAX_BODY_BYTES) -> Fields:
     """Return the body's fields, none without a body; raises ``Refused`` 400 for anything but JSON and 422 for
     anything but an object.
     """
     body = await read_body(request, max_bytes=max_bytes)
     try:
-        value = json.loads(body, parse_constant=_no_constant) if body else {}
+        value = strict_json(body) if body else {}
     except (ValueError, RecursionError) as error:
         raise Refused("The body is not valid JSON", _why(error), status=HTTPStatus.BAD_REQUEST) from None
     if not isinstance(value, dict):
