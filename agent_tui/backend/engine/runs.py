@@ -7,8 +7,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from contextlib import AbstractContextManager
 from functools import wraps
 from itertools import chain, repeat
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -18,7 +18,7 @@ from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.kinds import kind_of
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.unwatched import OpenPrograms, PauseNotice, Stage, UnwatchedTimers
+from agent_tui.backend.engine.unwatched import OpenPrograms, PauseNotice, Stage, UnwatchedTimers, count_within
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.prices import costs_money
 from agent_tui.backend.store import reads
@@ -129,20 +129,9 @@ class Runs:
         for run in late:
             await run.wait_until_ended()
 
-    @contextmanager
-    def wait_for(self, id_: str) -> Iterator[None]:
-        """Count a client that reads the stream of its own run to the end, while the context is open: the run
-        then goes on without a key.
-        """
-        self._waited_for[id_] += 1
-        self.look(id_)
-        try:
-            yield
-        finally:
-            self._waited_for[id_] -= 1
-            if not self._waited_for[id_]:
-                del self._waited_for[id_]
-            self.look(id_)
+    def wait_for(self, id_: str) -> AbstractContextManager[None]:
+        """Count a client that reads its own run to the end, so that it goes on without a key."""
+        return count_within(self._waited_for, id_, self.look)
 
     # --- one at a time for each conversation -----------------------------------------------------------
 

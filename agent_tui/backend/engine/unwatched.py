@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 # After this many seconds the function is called, with the id of what is unwatched.
 Stage = tuple[float, Callable[[str], None]]
+
+
+@contextmanager
+def count_within(counter: Counter[str], id_: str, look: Callable[[str], None]) -> Iterator[None]:
+    """Count one more of ``id_`` while the context is open; ``look`` is called after each change."""
+    counter[id_] += 1
+    look(id_)
+    try:
+        yield
+    finally:
+        counter[id_] -= 1
+        if not counter[id_]:
+            del counter[id_]
+        look(id_)
 
 
 class UnwatchedTimers:

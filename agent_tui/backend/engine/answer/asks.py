@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from agent_tui.backend.engine.answer.tools import CallAllowed, CallDenied, PendingReply
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.unwatched import OpenPrograms, UnwatchedTimers
+from agent_tui.backend.engine.unwatched import OpenPrograms, UnwatchedTimers, count_within
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import RuleChange, RuleDropped, RulePut, StoredRule
@@ -106,18 +106,9 @@ class Asks:
         """Stop waiting for people to come back."""
         await self._alone.close()
 
-    @contextmanager
-    def attend(self, room_id: str) -> Iterator[None]:
+    def attend(self, room_id: str) -> AbstractContextManager[None]:
         """Count a reader who can answer asks of the conversation, while the context is open."""
-        self._readers[room_id] += 1
-        self._look(room_id)
-        try:
-            yield
-        finally:
-            self._readers[room_id] -= 1
-            if not self._readers[room_id]:
-                del self._readers[room_id]
-            self._look(room_id)
+        return count_within(self._readers, room_id, self._look)
 
     def gate(self, room_id: str, message_id: str, *, is_alone: bool = False) -> RoomGate:
         """Return the gate of an answer; with ``is_alone`` only rules let its calls run."""
