@@ -106,7 +106,7 @@ class _Inside:
 
     def running(self) -> int:
         """Return how many rooms, answers and voice rooms are running."""
-        return self.engine.running() + self.voice.rooms
+        return self.engine.runs.number() + self.voice.rooms
 
     async def stop(self) -> None:
         """Stop all rooms, answers and tools."""

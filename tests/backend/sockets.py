@@ -35,5 +35,5 @@ async def until_closed(socket: ClientConnection) -> tuple[list[dict[str, Any]], 
 async def until_quiet(backend: ChatBackend) -> None:
     """Wait until nobody is connected and nothing is answered."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while backend.engine.running() or backend.traffic.under_way or backend.hub.readers():  # noqa: ASYNC110 - nothing tells us
+        while backend.engine.runs.number() or backend.traffic.under_way or backend.hub.readers():  # noqa: ASYNC110 - nothing tells us
             await asyncio.sleep(0)

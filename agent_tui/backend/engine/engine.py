@@ -5,7 +5,7 @@ acknowledges it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -31,7 +31,6 @@ from agent_tui.backend.store.rows import (
     ConversationRow,
     ConversationSet,
     FoundMessage,
-    StoredRule,
 )
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import NotFound
@@ -65,7 +64,7 @@ class MessagesPage:
 
 class Engine:
     """All conversations of one store, in one event loop; ``rooms`` and ``chats`` have what only one kind has,
-    ``files`` what is about files that tools changed.
+    ``files`` what is about files that tools changed, ``asks`` the calls that wait for a person, and rules.
 
     A change to a conversation is always completed, even if its caller is gone, and there is only one at a
     time for each conversation. Raises ``NotFound`` for one that does not exist or is of another kind,
@@ -118,18 +117,6 @@ class Engine:
         self._changes.close()
         await self.runs.stop_all(reason)
         await self.asks.close()
-
-    def running(self, kinds: Collection[str] = KINDS) -> int:
-        """Return how many runs of conversations of these kinds there are."""
-        return self.runs.number(kinds)
-
-    def wait_for(self, id_: str) -> AbstractContextManager[None]:
-        """Count a client that reads its own run to the end: see ``Runs.wait_for``."""
-        return self.runs.wait_for(id_)
-
-    def attend(self, id_: str) -> AbstractContextManager[None]:
-        """Count a reader who can answer what tools ask, while the context is open."""
-        return self.asks.attend(id_)
 
     # --- conversations ---------------------------------------------------------------------------------
 
@@ -255,10 +242,6 @@ class Engine:
         Raises ``Refused``: 422 for an invalid one, 409 if it no longer asks; ``NotFound``.
         """
         await self.asks.answer((id_, message_id, step_id), answer, kind.names)
-
-    def rules(self) -> list[StoredRule]:
-        """Return the rules about which calls are allowed, without those of the config file."""
-        return self.asks.rules()
 
     @shielded
     async def drop_rule(self, rule_id: str) -> None:

@@ -335,7 +335,7 @@ class _Listener:
 
     async def _tell(self, subscription: _Subscription) -> None:
         counts = not is_child(self._socket)
-        waiting = self._engine.wait_for(subscription.chat_id) if counts else nullcontext()
+        waiting = self._engine.runs.wait_for(subscription.chat_id) if counts else nullcontext()
         try:
             with waiting:
                 async with aclosing(

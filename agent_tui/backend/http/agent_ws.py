@@ -143,7 +143,7 @@ class _Connection:
             files = await asyncio.to_thread(_attachments, chat.workspace, message.attachments)
             question = QuestionFields(content=message.text, attachments=files, is_alone=True)
             counts = not is_child(self._socket)
-            with self._engine.wait_for(chat.id) if counts else nullcontext():
+            with self._engine.runs.wait_for(chat.id) if counts else nullcontext():
                 self._current = answer = await self._engine.chats.ask(chat.id, question)
                 if self._is_left:
                     await self._engine.chats.stop_answer(answer.message_id)

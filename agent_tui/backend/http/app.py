@@ -109,8 +109,8 @@ def _own_routes(engine: Engine, hub: Hub, api: Api, traffic: Traffic) -> list[Ba
 
     def under_way() -> dict[str, int]:
         return {
-            "rooms_running": engine.running(ROOM),
-            "answers_running": engine.running(CHATS),
+            "rooms_running": engine.runs.number(ROOM),
+            "answers_running": engine.runs.number(CHATS),
             "voice_rooms": api.voice_rooms(),
         }
 

@@ -107,7 +107,7 @@ class ChatRoutes:
             answer = await self._chats.ask(chat_id, question)
             counts = not is_child(request)
             if counts:
-                while_open.enter_context(self._engine.wait_for(chat_id))
+                while_open.enter_context(self._engine.runs.wait_for(chat_id))
             batches = in_dialect(self._hub.read(chat_id, answer.after, counts=counts), frame)
             frames = in_form(batches, form, seen, lambda stored: stored.name in TERMINAL)
             body = pieces(frames, None)

@@ -121,7 +121,7 @@ class RoomRoutes:
         counts = not is_child(request)
         batches = in_dialect(self._hub.read(room_id, start - 1, counts=counts), frame)
         frames = run_frames(batches, after)
-        while_open = self._engine.wait_for(room_id) if counts else nullcontext()
+        while_open = self._engine.runs.wait_for(room_id) if counts else nullcontext()
         body = pieces(frames, self._accumulator(request))
         return EventStream(body, self._keep_alive_seconds, while_open, is_run=True)
 
@@ -133,8 +133,8 @@ class RoomRoutes:
         await self._engine.show(ROOMS, room_id)
         dialect = own_frame if room_requests.switch(request, "queue") else frame
         frames = in_dialect(self._hub.read(room_id, after, counts=not is_child(request)), dialect)
-        # This client can answer what tools ask.
-        while_open = self._engine.attend(room_id) if room_requests.switch(request, "asks") else nullcontext()
+        can_answer = room_requests.switch(request, "asks")
+        while_open = self._engine.asks.attend(room_id) if can_answer else nullcontext()
         return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, while_open)
 
     # --- what a person says ----------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class Tools:
         return json_answer({}, HTTPStatus.ACCEPTED)
 
     async def rules(self, _request: Request) -> Response:
-        return json_answer({"rules": [asdict(rule) for rule in self._engine.rules()]})
+        return json_answer({"rules": [asdict(rule) for rule in self._engine.asks.rules()]})
 
     async def drop_rule(self, request: Request) -> Response:
         await self._engine.drop_rule(path_id(request, "rule_id", "rule"))

@@ -41,7 +41,7 @@ async def test_a_pause_is_on_record_before_the_model_is_cut(tmp_path: Path, mode
         room = await house.engine.show(ROOMS, room_id)
         assert (room.status, room.interrupted, room.current_round) == ("paused", "pause", 1)
         assert model.open_calls() == []
-        assert house.engine.running() == 0
+        assert house.engine.runs.number() == 0
 
 
 async def test_pausing_twice_is_pausing_once(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ async def test_running_a_room_that_runs_attaches_to_its_run(tmp_path: Path) -> N
         room = await house.engine.create(ROOMS, new_room("sequential"))
         first, second = await asyncio.gather(house.engine.rooms.run(room.id), house.engine.rooms.run(room.id))
         assert first == second == 1
-        assert house.engine.running() == 1
+        assert house.engine.runs.number() == 1
         await house.engine.pause(ROOMS, room.id)
         third = await house.engine.rooms.run(room.id)
         assert house.log.of(room.id)[third - 1].name == "room_started"

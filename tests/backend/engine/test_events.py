@@ -144,4 +144,4 @@ async def test_a_room_without_agents_fails_and_says_so(tmp_path: Path) -> None:
         assert [line.split()[1] for line in lines] == ["room_started", "message", "error"]
         assert lines[-1] == '3 error {"content":"No agents in room"}'
         assert (await house.engine.show(ROOMS, room.id)).status == "error"
-        assert house.engine.running() == 0
+        assert house.engine.runs.number() == 0

@@ -62,7 +62,7 @@ async def test_a_stop_cuts_the_rooms_and_they_go_on_at_the_next_start(tmp_path: 
             await house.engine.rooms.run(room.id)
         assert refused.value.status == 503
     async with open_house(file, free_models(), resume=True) as house:
-        assert house.engine.running() == 1 or house.log.names(room.id)[-1] == "room_completed"
+        assert house.engine.runs.number() == 1 or house.log.names(room.id)[-1] == "room_completed"
         await house.log.ended(room.id)
         await house.load(room.id)
         await check_room(house, room.id)
@@ -75,7 +75,7 @@ async def test_without_resume_rooms_stay_paused_also_at_later_starts(tmp_path: P
         room = await speaking(house, model, "sequential")
     for resume in (False, True):
         async with open_house(file, free_models(), resume=resume) as house:
-            assert house.engine.running() == 0
+            assert house.engine.runs.number() == 0
             assert (await house.engine.show(ROOMS, room.id)).status == "paused"
 
 
@@ -86,7 +86,7 @@ async def test_what_a_person_paused_stays_paused(tmp_path: Path) -> None:
         await house.engine.pause(ROOMS, room.id)
         await house.log.ended(room.id)
     async with open_house(file, free_models(), resume=True) as house:
-        assert house.engine.running() == 0
+        assert house.engine.runs.number() == 0
         assert (await house.engine.show(ROOMS, room.id)).interrupted == "pause"
 
 
@@ -224,7 +224,7 @@ async def test_a_disk_that_stays_full_stops_the_room_and_it_is_closed_when_there
             with pytest.raises(StoreError, match="the disk is full"):
                 await read_all(reader, shown)
             assert model.open_calls() == []
-            assert house.engine.running() == 0
+            assert house.engine.runs.number() == 0
             # Nothing was shown that is not on record.
             stored = await house.store.read(reads.frames, room.id, 0, 1000)
             assert shown == stored[: len(shown)]

@@ -293,7 +293,7 @@ async def test_half_an_hour_without_a_key_does_not_matter_where(
 async def test_who_asked_for_the_run_and_waits_for_its_end_needs_no_key(tmp_path: Path) -> None:
     async with silent(tmp_path, terms=PAID) as room:
         reader = await room.watch()
-        with room.house.engine.wait_for(room.room_id):
+        with room.house.engine.runs.wait_for(room.room_id):
             await room.runs(100 * MINUTE)
         await room.runs(29 * MINUTE)
         await room.clock.advance(2 * MINUTE)

@@ -117,7 +117,7 @@ async def test_a_wider_pattern_than_the_one_shown_is_refused(tmp_path: Path) -> 
         frames = await asked(backend, body(tmp_path), wide, {"decision": "deny"})
         assert "denied" in outcome(frames)["content"]
         assert not change.ran
-        assert not backend.engine.rules()
+        assert not backend.engine.asks.rules()
 
 
 async def test_a_client_that_leaves_ends_what_runs(tmp_path: Path) -> None:

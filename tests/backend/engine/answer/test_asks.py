@@ -56,7 +56,7 @@ async def test_what_a_person_allowed_is_the_room_they_were_shown_not_the_number_
             await house.ended(answer_id)
         await house.ask("And the first one?", is_alone=True)
         assert statuses(await house.last()) == ["denied"]
-        (rule,) = house.engine.rules()
+        (rule,) = house.engine.asks.rules()
     assert (few.told, rule.pattern) == ([("resume", "b2")], 'resume_room({"room": "b2"})')
 
 
@@ -132,7 +132,7 @@ async def test_for_this_conversation_is_for_no_other_and_stays(tmp_path: Path) -
                 CHATS, house.id, answer_id, (await house.asks())["id"], AskDecision("conversation")
             )
             await house.ended(answer_id)
-        assert [rule.conversation_id for rule in house.engine.rules()] == [house.id]
+        assert [rule.conversation_id for rule in house.engine.asks.rules()] == [house.id]
         first = house.id
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         other, house.id = house.id, first
@@ -154,13 +154,13 @@ async def test_always_is_a_rule_that_can_be_taken_back(tmp_path: Path) -> None:
             )
             await house.ended(answer_id)
     async with open_chats(tmp_path / "a.db", model, tool) as house:
-        (rule,) = house.engine.rules()
+        (rule,) = house.engine.asks.rules()
         assert (rule.tool, rule.pattern) == ("change", "change")
         await house.ask()
         assert statuses(await house.last()) == ["done"]
         await house.engine.drop_rule(rule.id)
         await house.ask()
-        assert (statuses(await house.last()), house.engine.rules()) == (["denied"], [])
+        assert (statuses(await house.last()), house.engine.asks.rules()) == (["denied"], [])
         with pytest.raises(NotFound):
             await house.engine.drop_rule(rule.id)
 
@@ -181,10 +181,10 @@ async def test_two_terminals_that_allow_the_same_call_at_once_keep_one_rule(tmp_
             late = [error for error in found if error is not None]
             assert [isinstance(error, Refused) and error.status for error in late] in ([], [409])
             await house.ended(answer_id)
-        (rule,) = house.engine.rules()
+        (rule,) = house.engine.asks.rules()
         await house.engine.drop_rule(rule.id)
         await house.ask()
-        assert (statuses(await house.last()), house.engine.rules()) == (["denied"], [])
+        assert (statuses(await house.last()), house.engine.asks.rules()) == (["denied"], [])
 
 
 async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps_no_rule(
@@ -207,7 +207,7 @@ async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps
         refused = [error for error in found if error is not None]
         assert [isinstance(error, Refused) and error.status for error in refused] == [409, 409]
         kept = {"conversation": [house.id], "always": [""], "deny": []}
-        assert [rule.conversation_id for rule in house.engine.rules()] == kept[counted]
+        assert [rule.conversation_id for rule in house.engine.asks.rules()] == kept[counted]
     assert len(tool.ran) == (counted != "deny")
 
 
@@ -263,7 +263,7 @@ async def test_words_that_do_not_fit_are_refused_and_the_call_goes_on_asking(tmp
             await house.ended(answer_id)
             with pytest.raises(Refused) as refused:
                 await house.engine.answer(CHATS, house.id, answer_id, step, AskDecision("once"))
-            assert (refused.value.status, house.engine.rules()) == (409, [])
+            assert (refused.value.status, house.engine.asks.rules()) == (409, [])
 
 
 async def test_a_call_that_can_never_be_carried_out_asks_nobody(tmp_path: Path) -> None:

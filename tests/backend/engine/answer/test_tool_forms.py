@@ -259,7 +259,7 @@ async def test_in_a_room_a_pause_ends_the_form_and_it_is_asked_again_and_answere
             open_house(tmp_path / "a.db", source, box=box, timing=Timing(progress=0.01, tool_grace=0.5))
         )
         room = await house.engine.create(ROOMS, a_room(names="Ada", enabled_tools=("fake__question",)))
-        stack.enter_context(house.engine.attend(room.id))
+        stack.enter_context(house.engine.asks.attend(room.id))
         await house.engine.rooms.run(room.id)
         message_id, step_id = await stands(house, room.id, "asks")
         assert (await house.engine.show(ROOMS, room.id)).asks

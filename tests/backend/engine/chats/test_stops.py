@@ -283,10 +283,10 @@ async def test_the_engine_that_stops_cuts_its_answers_and_says_why(tmp_path: Pat
     async with open_chats(tmp_path / "a.db", speaks([call("look")]), reader(does=hang)) as house:
         await house.begin()
         await house.stands("running")
-        assert house.engine.running() == 1
+        assert house.engine.runs.number() == 1
         await house.engine.stop_all("handover")
         assert house.end() == ("error", {"content": "Interrupted: handover"})
-        assert house.engine.running() == 0
+        assert house.engine.runs.number() == 0
 
 
 async def test_an_answer_that_nobody_reads_is_cut(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ async def test_deleting_a_room_that_runs_stops_it_and_ends_its_readers(tmp_path:
             frames += batch
         assert [frame.seq for frame in frames] == list(range(1, deleted.last_event_id + 1))
         assert model.open_calls() == []
-        assert house.engine.running() == house.hub.readers() == 0
+        assert house.engine.runs.number() == house.hub.readers() == 0
         with pytest.raises(NotFound):
             await house.engine.show(ROOMS, room.id)
         assert [left.id for left in await house.engine.list_all(ROOMS)] == [other.id]

@@ -189,7 +189,7 @@ async def test_a_pause_while_a_call_asks_ends_it_unrun(tmp_path: Path) -> None:
 
     async with open_house(tmp_path / "a.db", models(says), box=ScriptedBox(change), timing=QUICK) as house:
         room = await house.engine.create(ROOMS, a_room(names="Ada"))
-        with house.engine.attend(room.id):
+        with house.engine.asks.attend(room.id):
             await house.engine.rooms.run(room.id)
             message_id, step_id = await stands(house, room.id, "asks")
             await house.engine.pause(ROOMS, room.id)
@@ -272,7 +272,7 @@ async def test_a_tool_that_asks_waits_for_a_word_and_one_word_may_allow_the_rest
 
     async with open_house(tmp_path / "a.db", models(says), box=ScriptedBox(change), timing=QUICK) as house:
         room = await house.engine.create(ROOMS, a_room())
-        with house.engine.attend(room.id):
+        with house.engine.asks.attend(room.id):
             await house.engine.rooms.run(room.id)
             message_id, step_id = await stands(house, room.id, "asks")
             assert change.ran == []
