@@ -14,6 +14,7 @@ from agent_tui.clients.agents.files import MAX_FILE_BYTES, MAX_FILES, AgentFiles
 from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConfigError, ConnectFailed
+from tests.clients.agent_socket.asking import ask
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
 
@@ -262,7 +263,7 @@ async def test_files_travel_both_ways_where_the_workspace_is_known(
     (files.workspace / "out" / "b.txt").write_text("from the agent")
     server.answers = [[fake.file("out/b.txt"), fake.file("../secret.txt"), fake.text("Done"), fake.end()]]
     client = AgentSocketClient(server.url, files=files, environ={})
-    events = [event async for event in client.ask("Hi", [tmp_path / "secret.txt"], turn_id="t1")]
+    events = [event async for event in ask(client, "Hi", [tmp_path / "secret.txt"], turn_id="t1")]
     assert server.received[0]["attachments"] == ["attachments/secret.txt"]
     assert (files.workspace / "attachments" / "secret.txt").read_text() == SECRET
     notes = [(event.note, event.about) for event in events if isinstance(event, ev.TurnNoted)]
@@ -284,9 +285,9 @@ async def test_without_a_workspace_the_path_is_shown_and_attaching_says_why_it_c
     server.answers = [[fake.file("out/b.txt"), fake.end()]]
     client = AgentSocketClient(server.url, environ={})
     with pytest.raises(ConfigError, match="workspace = DIR"):
-        await anext(client.ask("Hi", [tmp_path / "a"]))
+        await anext(ask(client, "Hi", [tmp_path / "a"]))
     assert server.paths == []
-    events = [event async for event in client.ask("Hi", turn_id="t1")]
+    events = [event async for event in ask(client, "Hi", turn_id="t1")]
     assert events[0] == ev.TurnNoted("t1", "file_offered", about="out/b.txt")
     assert len(events) == 2
     await client.aclose()
@@ -298,6 +299,6 @@ async def test_nothing_is_copied_for_an_agent_that_is_not_there(
     server.refusals = [503]
     client = AgentSocketClient(server.url, files=files, environ={})
     with pytest.raises(ConnectFailed):
-        await anext(client.ask("Hi", [tmp_path / "secret.txt"]))
+        await anext(ask(client, "Hi", [tmp_path / "secret.txt"]))
     assert not (files.workspace / "attachments").exists()
     await client.aclose()

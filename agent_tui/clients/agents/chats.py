@@ -357,12 +357,12 @@ class AgentChats:
         data = redacted_values(dict(frame.data), self._secrets)
         return replace(frame, data=data, events=events)
 
-    async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
+    def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         """Ask; yield the question, the answer, and how it ended. Raises as ``ChatClient.ask``; an error after
         the answer began ends the answer.
         """
         turn_id = f"{LOCAL_ID}answer-{uuid4().hex}"
-        events = announced(
+        return announced(
             self._events(question.content, question.attachments, turn_id),
             turn_id,
             question.content,
@@ -370,9 +370,6 @@ class AgentChats:
             conversation_id=conversation_id,
             agent_name=self._backend.name,
         )
-        async with aclosing(events):
-            async for event in events:
-                yield event
 
     async def _events(
         self, content: str, attachments: Sequence[Attachment], turn_id: str

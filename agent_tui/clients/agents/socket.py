@@ -135,18 +135,6 @@ class AgentSocketClient:
             if self._link is not None:
                 await self._link.close()
 
-    async def ask(
-        self, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
-    ) -> AsyncGenerator[ev.Event, None]:
-        """Ask, and yield the answer as events of the turn ``turn_id``, last ``TurnDone`` or ``RunFailed``.
-
-        See ``answer``.
-        """
-        async with aclosing(self.answer(text, attachments, turn_id=turn_id)) as answer:
-            async for frame in answer:
-                for event in frame.events:
-                    yield event
-
     async def answer(
         self, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
     ) -> AsyncGenerator[AnnouncedFrame, None]:

@@ -24,6 +24,7 @@ from tests.backend.engine.chat_house import call, speaks
 from tests.backend.processes import running
 from tests.backend.sockets import send_all, until_closed, until_quiet
 from tests.backend.wire_client import WireClient
+from tests.clients.agent_socket.asking import ask
 from tests.fakes.agent_socket_original import Busy, OriginalClient, OriginalError
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
@@ -139,11 +140,11 @@ async def test_our_own_client_talks_with_it_and_is_told_that_it_is_busy(tmp_path
         client, late = (AgentSocketClient(url, authorization=f"Bearer {TOKEN}", environ={}) for _ in "ab")
         try:
             for number in (1, 2):
-                heard = [event async for event in client.ask("Well?")]
+                heard = [event async for event in ask(client, "Well?")]
                 words = "".join(event.content for event in heard if isinstance(event, ev.StepAdded))
                 assert (words, type(heard[-1])) == (f"{number}: Well?", ev.TurnDone)
             with pytest.raises(AgentBusy):
-                async for _ in late.ask("Me too?"):
+                async for _ in ask(late, "Me too?"):
                     pass
         finally:
             await late.aclose()

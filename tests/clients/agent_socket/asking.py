@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from agent_tui.clients.agents.link import SocketHooks, SocketTimes
@@ -57,6 +58,16 @@ class Told:
             self.changed.notify_all()
 
 
+async def ask(
+    client: AgentSocketClient, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
+) -> AsyncGenerator[ev.Event, None]:
+    """Ask, and yield the events of the answer."""
+    async with aclosing(client.answer(text, attachments, turn_id=turn_id)) as answer:
+        async for frame in answer:
+            for event in frame.events:
+                yield event
+
+
 async def events_of(answer: AsyncGenerator[ev.Event, None]) -> tuple[list[ev.Event], AgentTuiError | None]:
     """Return what an answer said, and what it broke off with."""
     events: list[ev.Event] = []
@@ -70,7 +81,7 @@ async def events_of(answer: AsyncGenerator[ev.Event, None]) -> tuple[list[ev.Eve
 
 
 async def asked(client: AgentSocketClient, text: str = "Hi") -> list[ev.Event]:
-    events, error = await events_of(client.ask(text, turn_id="t1"))
+    events, error = await events_of(ask(client, text, turn_id="t1"))
     if error is not None:
         raise error
     return events

@@ -14,7 +14,7 @@ from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import StreamLost
 from agent_tui.state.conversation import ConversationState
-from tests.clients.agent_socket.asking import Told, asked, events_of, words
+from tests.clients.agent_socket.asking import Told, ask, asked, events_of, words
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer
 
@@ -136,7 +136,7 @@ async def test_a_frame_in_thousands_of_pieces_is_one_frame_and_in_more_a_loss_th
     server.answers = [[fake.fragments(fake.text("x" * 40_000), 4_000), fake.end()]]
     assert words(await asked(client)) == "x" * 40_000
     server.answers = [[fake.text("So f"), fake.fragments(fake.text("x" * 40_000), 10_000), fake.end()]]
-    events, error = await events_of(client.ask("Hi"))
+    events, error = await events_of(ask(client, "Hi"))
     assert (words(events), type(error)) == ("So f", StreamLost)
     assert "too many fragments" in str(error)
 
@@ -192,7 +192,7 @@ async def test_a_paused_reader_kills_no_connection_and_misses_nothing(
 
     chunks = [f"{number} " for number in range(5000)]
     server.answers = [[*(fake.text(chunk) for chunk in chunks), pinged, fake.text("end"), fake.end()]]
-    async with aclosing(client.ask("Hi")) as answer:
+    async with aclosing(ask(client, "Hi")) as answer:
         await anext(answer)
         await all_read.wait()
         events = [event async for event in answer]

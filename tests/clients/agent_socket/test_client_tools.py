@@ -12,7 +12,7 @@ from agent_tui.clients.agents.link import Tell
 from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.wire.agent_socket import ClientToolCall, ClientToolResult
-from tests.clients.agent_socket.asking import Told, asked
+from tests.clients.agent_socket.asking import Told, ask, asked
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer
 
@@ -85,7 +85,7 @@ async def test_a_tool_of_an_answer_that_was_left_is_given_up_and_answered(
 
     client = AgentSocketClient(server.url, hooks=told.hooks(client_tools=slow), environ={})
     server.answers = [[fake.client_call("c1", "pick", {}), fake.forever]]
-    async with aclosing(client.ask("Hi")) as answer:
+    async with aclosing(ask(client, "Hi")) as answer:
         await anext(answer)
     await was_given_up.wait()
     await server.until(lambda one: len(one.received) == 2)
@@ -119,7 +119,7 @@ async def test_one_call_that_is_asked_for_twice_is_run_once(server: AgentSocketS
     client = AgentSocketClient(server.url, hooks=told.hooks(client_tools=counted), environ={})
     asks = fake.client_call("c1", "pick", {})
     server.answers = [[asks, asks, fake.text("x"), fake.waits(go_on), fake.end()]]
-    async with aclosing(client.ask("Hi")) as answer:
+    async with aclosing(ask(client, "Hi")) as answer:
         async for event in answer:
             if isinstance(event, ev.StepAdded):
                 go_on.set()

@@ -12,7 +12,7 @@ from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.clients.announced import announced
 from agent_tui.model.errors import ConnectFailed, StreamLost, TimedOut
 from agent_tui.state.conversation import ConversationState
-from tests.clients.agent_socket.asking import Told, asked, events_of, words
+from tests.clients.agent_socket.asking import Told, ask, asked, events_of, words
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer
 from tests.fakes.clock import FakeClock
@@ -25,7 +25,7 @@ async def test_graceful_disconnect_in_mid_answer_is_a_loss_that_keeps_the_words(
 ) -> None:
     server.answers = [[fake.text("So f"), fake.GOODBYE, fake.text("ar"), fake.end()]]
     state = ConversationState()
-    answer = announced(client.ask("Hi", turn_id="t1"), "t1", "Hi")
+    answer = announced(ask(client, "Hi", turn_id="t1"), "t1", "Hi")
     events, error = await events_of(answer)
     for event in events:
         state.apply(event)
@@ -80,7 +80,7 @@ async def test_a_close_in_mid_answer_is_a_loss_and_says_why(
     is_retryable: bool,
 ) -> None:
     server.answers = [[fake.text("So f"), action]]
-    events, error = await events_of(client.ask("Hi"))
+    events, error = await events_of(ask(client, "Hi"))
     assert words(events) == "So f"
     assert isinstance(error, StreamLost)
     assert said in str(error)
@@ -102,7 +102,7 @@ async def test_a_message_that_is_too_large_names_the_limit(
     client: AgentSocketClient, server: AgentSocketServer
 ) -> None:
     server.answers = [[fake.text("So f"), fake.text("x" * (16 * 1024 * 1024 + 1)), fake.end()]]
-    events, error = await events_of(client.ask("Hi"))
+    events, error = await events_of(ask(client, "Hi"))
     assert words(events) == "So f"
     assert isinstance(error, StreamLost)
     assert "too large" in str(error)
@@ -193,7 +193,7 @@ async def test_closing_ends_the_answer_under_way(
     client: AgentSocketClient, server: AgentSocketServer
 ) -> None:
     server.answers = [[fake.text("So f"), fake.forever]]
-    answer = client.ask("Hi")
+    answer = ask(client, "Hi")
     await anext(answer)
     await client.aclose()
     events, error = await events_of(answer)

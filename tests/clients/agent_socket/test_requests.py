@@ -9,7 +9,7 @@ import pytest
 
 from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model.errors import AgentBusy
-from tests.clients.agent_socket.asking import Told, asked, words
+from tests.clients.agent_socket.asking import Told, ask, asked, words
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer
 
@@ -21,7 +21,7 @@ async def test_a_second_question_is_refused_here_and_the_first_goes_on(
 ) -> None:
     go_on = asyncio.Event()
     server.answers = [[fake.text("A"), fake.waits(go_on), fake.text("B"), fake.end()]]
-    async with aclosing(client.ask("one")) as first:
+    async with aclosing(ask(client, "one")) as first:
         await anext(first)
         with pytest.raises(AgentBusy):
             await asked(client, "two")
@@ -43,7 +43,7 @@ async def test_leaving_early_drains_the_rest_and_frees_the_chat(
 ) -> None:
     go_on = asyncio.Event()
     server.answers = [[fake.text("A"), fake.waits(go_on), fake.text("B"), fake.end()]]
-    async with aclosing(client.ask("one")) as first:
+    async with aclosing(ask(client, "one")) as first:
         await anext(first)
     go_on.set()
     assert words(await asked(client, "two")) == "You said: two"
@@ -55,7 +55,7 @@ async def test_an_answer_that_was_left_and_fails_frees_the_chat_too(
 ) -> None:
     go_on = asyncio.Event()
     server.answers = [[fake.text("A"), fake.waits(go_on), fake.error("X", "y")]]
-    async with aclosing(client.ask("one")) as first:
+    async with aclosing(ask(client, "one")) as first:
         await anext(first)
     go_on.set()
     assert words(await asked(client, "two")) == "You said: two"
@@ -66,7 +66,7 @@ async def test_a_left_answer_without_an_end_costs_its_connection_before_the_next
     client: AgentSocketClient, server: AgentSocketServer, told: Told
 ) -> None:
     server.answers = [[fake.text("A"), fake.forever]]
-    async with aclosing(client.ask("one")) as first:
+    async with aclosing(ask(client, "one")) as first:
         await anext(first)
     assert words(await asked(client, "two")) == "You said: two"
     assert (len(server.paths), len(told.disconnects)) == (2, 1)
