@@ -173,12 +173,12 @@ def _copy(source: int, folder: int, name: str, max_bytes: int) -> tuple[str, int
     target, name = _new_file(folder, name)
     copied = 0
     try:
-        with _closing(target):
+        with os.fdopen(target, "wb") as file:
             while piece := os.read(source, _PIECE_BYTES):
                 copied += len(piece)
                 if copied > max_bytes:  # it grew
                     raise _Refusal(f"It is larger than {max_bytes:,} bytes.")
-                _write(target, piece)
+                file.write(piece)
     except BaseException:
         os.unlink(name, dir_fd=folder)
         raise
@@ -232,12 +232,6 @@ def _file_name(name: str) -> str:
     while len(f"{stem}{ending}".encode()) > _MAX_NAME_BYTES:
         stem, ending = (stem[:-1], ending) if len(stem) > 1 else (stem, ending[:-1])
     return f"{stem}{ending}"
-
-
-def _write(file: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
 
 
 @contextmanager
