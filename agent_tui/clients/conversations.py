@@ -20,7 +20,7 @@ from agent_tui.clients.log_stream import (
     ready,
 )
 from agent_tui.clients.paths import Paths
-from agent_tui.clients.records import read_all
+from agent_tui.clients.records import read_all, whole_list
 from agent_tui.model.errors import NotFound, NotOffered, ProtocolError
 from agent_tui.model.events import ChangedFile, ConversationInfo, Event, Message, RoomInfo
 from agent_tui.wire.fields import page_marks
@@ -105,10 +105,8 @@ class Conversations(Generic[I]):
 
     async def list_all(self, archived: bool = False) -> list[I]:
         """Return all of them, newest activity first; archived ones only with ``archived``."""
-        value, many = await self.list_raw({"archived": "1"} if archived else None), f"{self._kind.one}s"
-        if isinstance(value, Mapping) and not isinstance(value.get(many), list):
-            raise ProtocolError(f"the server's answer is not a list of {many}")
-        return self._kind.decode_listed(value)
+        value = await self.list_raw({"archived": "1"} if archived else None)
+        return self._kind.decode_listed(whole_list(value, f"{self._kind.one}s"))
 
     async def _create(self, fields: Mapping[str, FieldValue]) -> I:
         many = f"{self._kind.one}s"

@@ -94,7 +94,8 @@ def load(own: Path | None = None) -> tuple[list[Template], list[str]]:
 
     ``own`` is another folder than ``own_folder()``.
     """
-    templates_by_id = {template.id: template for template in map(_shipped, _files(SHIPPED))}
+    shipped = (read_template(path)[0] for path in _files(SHIPPED))
+    templates_by_id = {template.id: template for template in shipped}
     warnings: list[str] = []
     for path in _files(own_folder() if own is None else own):
         try:
@@ -105,10 +106,6 @@ def load(own: Path | None = None) -> tuple[list[Template], list[str]]:
         templates_by_id[template.id] = template
         warnings += complaints
     return list(templates_by_id.values()), warnings
-
-
-def _shipped(path: Path) -> Template:
-    return read_template(path)[0]
 
 
 def _files(folder: Path) -> Iterator[Path]:
