@@ -42,19 +42,19 @@ async def edit_elsewhere(composer: ChatComposer) -> None:
     if not command:
         composer.tell(say("chat.editor.none"))
         return
-    with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
-        path = Path(folder) / "question.md"
-        path.write_text(composer.line.text, encoding="utf-8")
-        failure = ""
-        try:
+    failure = ""
+    try:
+        with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
+            path = Path(folder) / "question.md"
+            path.write_text(composer.line.text, encoding="utf-8")
             failure = await run_outside(composer.app, [*command, str(path)])
             if not failure:
                 text = path.read_text(encoding="utf-8", errors="replace")
                 composer.line.put(inert(text).rstrip("\n"))
-        except SuspendNotSupported:
-            composer.tell(say("outside.here"))
-        except OSError as error:  # what was written cannot be read
-            failure = error.strerror or str(error)
+    except SuspendNotSupported:
+        composer.tell(say("outside.here"))
+    except OSError as error:  # the file cannot be written, or what was written cannot be read
+        failure = error.strerror or str(error)
     composer.open()
     if failure:
         named = inert_line(Path(command[0]).name, 60)

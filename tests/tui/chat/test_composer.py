@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,17 @@ async def test_without_an_editor_or_a_terminal_of_its_own_that_is_said(
         assert "set EDITOR" in await chat.press("ctrl+e")
         monkeypatch.setenv("EDITOR", "true")
         assert "a terminal of its own" in await chat.press("ctrl+e")
+
+
+async def test_an_editor_whose_file_cannot_be_written_is_an_error_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    async with opened() as chat:
+        await chat.write("a question")
+        assert "No such file or directory" in await chat.press("ctrl+e")
+        assert composer_text(chat) == "a question"
 
 
 def test_a_draft_as_long_as_a_question_may_be_is_kept() -> None:
