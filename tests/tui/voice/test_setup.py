@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from agent_tui import __version__
-from agent_tui.model.errors import ConfigError
+from agent_tui.model.errors import ConfigError, DiskFull
 from agent_tui.voice_parts import (
     AGENT,
     MODELS,
@@ -178,6 +180,17 @@ def test_a_data_folder_that_cannot_be_written_is_one_line(data: Path) -> None:
     (data / "file").touch()
     with pytest.raises(ConfigError, match="cannot be written"), getting.one_at_a_time(data / "file"):
         pass
+
+
+def test_a_disk_that_fills_up_meanwhile_is_one_line(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    uv(data)
+    monkeypatch.setattr(shutil, "copytree", full)
+    with getting.one_at_a_time(data), pytest.raises(DiskFull, match="written: No space left on device"):
+        getting.get_agent(data, quiet)
+    assert left(data) == set()
 
 
 def test_only_one_setup_runs_and_what_a_killed_one_left_is_removed(data: Path) -> None:

@@ -361,9 +361,15 @@ def _output(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
 
 @contextmanager
 def _beside(data: Path) -> Iterator[Path]:
-    """Yield a folder on the same disk that is deleted afterwards in any case."""
-    with TemporaryDirectory(prefix=PREFIX, dir=voice_folder(data), ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    """Yield a folder on the same disk that is deleted afterwards in any case; errors of the disk are raised
+    as ``ConfigError``.
+    """
+    place = voice_folder(data)
+    try:
+        with TemporaryDirectory(prefix=PREFIX, dir=place, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise not_written(f"{place}: cannot be written", error) from error
 
 
 def _remove(folder: Path) -> None:
