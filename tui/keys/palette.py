@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from rich.cells import cell_len
-from textual.command import CommandInput, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.events import Resize
 from textual.markup import escape
@@ -84,6 +84,10 @@ class FittedPalette(CommandPalette):
     """A palette that makes its rows again when its width changes."""
 
     _width = 0  # for which the rows were made
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave out the keys of the list while it has no room: Textual would look for rows that are not there."""
+        return action != "command_list" or bool(self.query_one(CommandList).scrollable_content_region)
 
     def on_resize(self, event: Resize) -> None:
         if self._width not in (0, event.size.width):

@@ -315,3 +315,11 @@ async def test_the_list_of_rooms_offers_what_it_can_do_and_nothing_of_a_room(tmp
 async def test_nothing_of_textuals_own_that_does_nothing_here(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         assert {"Keys", "Maximize", "Screenshot", "Theme"}.isdisjoint(entries(seen))
+
+
+async def test_page_keys_do_nothing_while_a_terminal_is_too_small_for_the_rows(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("ctrl+p", "down", "down")
+        await seen.resize(10, 3)
+        await seen.press("pageup", "pagedown")
+        assert "▔" in await seen.resize(120, 30)
