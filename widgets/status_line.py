@@ -9,13 +9,15 @@ from typing import ClassVar, Final
 from rich.cells import cell_len
 from rich.style import Style
 from textual import events
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
 from widgets.cells import cells_in
 from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
-from widgets.layout import PaintedLine
-from widgets.painted import PaintedRows
+from widgets.layout import PaintedLine, strips_in
 from widgets.painter import Painter, cropped, painter_of
 from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
@@ -47,9 +49,10 @@ class Part:
 Parts = Iterable[Part | str]
 
 
-class StatusLine(PaintedRows):
+class StatusLine(Widget):
     """A row with fields of parts. It paints itself, and only when something changed."""
 
+    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {"status-line--dim", "status-line--failed", "status-line--warned"}
     DEFAULT_CSS = """
     StatusLine {
@@ -83,6 +86,8 @@ class StatusLine(PaintedRows):
         super().__init__(id=id, classes=classes)
         self._is_dim = is_dim
         self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])
+        self._line: PaintedLine | None = None
+        self._painted_for = 0  # width
         self._keys: list[tuple[int, int, str]] = []  # from which cell to which each key with its words is
 
     def show(self, left: Parts = (), middle: Parts = (), right: Parts = ()) -> None:
@@ -90,7 +95,26 @@ class StatusLine(PaintedRows):
         fields = (_clean(left), _clean(middle), _clean(right))
         if fields != self._fields:
             self._fields = fields
-            self.outdate()
+            self._line = None
+            self.refresh()
+
+    @property
+    def text(self) -> str:
+        return self.render_lines(Region(0, 0, self.outer_size.width, 1))[0].text
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        width = self.outer_size.width
+        if self._line is None or self._painted_for != width:
+            self._line = self._painted()
+            self._painted_for = width
+        return strips_in(crop, width, [self._line])
+
+    def render_line(self, y: int) -> Strip:
+        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._line = None
 
     def on_click(self, event: events.Click) -> None:
         """Post the key whose words were clicked."""
@@ -99,7 +123,7 @@ class StatusLine(PaintedRows):
                 event.stop()
                 self.post_message(self.KeyClicked(key))
 
-    def paint(self) -> list[PaintedLine]:
+    def _painted(self) -> PaintedLine:
         painter = painter_of(self, "status-line--")
         look, room, gutter = painter.look, painter.room, painter.gutter
         quiet = DIM if self._is_dim else PLAIN
@@ -124,7 +148,7 @@ class StatusLine(PaintedRows):
         ]
         before = " " * max(0, space - after)
         middle_pieces = [(before, look.base), *middle_pieces, (" " * after, look.base)]
-        return [painter.paint([*left_pieces, *middle_pieces, *right_pieces], gutter)]
+        return painter.paint([*left_pieces, *middle_pieces, *right_pieces], gutter)
 
 
 def fitted(
