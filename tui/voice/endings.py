@@ -14,6 +14,7 @@ UNREACHABLE: Final = (
     *("no_interface", "no_media", "no_livekit", "bad_url", "certificate"),
 )
 REFUSED: Final = ("unknown_key", "no_permission", "bad_token", "token_refused", "token_expired", "no_token")
+FAILED: Final = ("endpoint_failed",)
 
 
 def ending_of(link: LinkMoved) -> Ending | None:
@@ -27,4 +28,5 @@ def ending_of(link: LinkMoved) -> Ending | None:
         return Ending("refused", detail)
     if link.reason in UNREACHABLE:
         return Ending("lost", detail, gave_up=True)
-    return Ending("lost" if link.status == "failed" else "error", detail)
+    is_error = link.status == "ended" or link.reason in FAILED
+    return Ending("error" if is_error else "lost", detail)

@@ -497,6 +497,12 @@ class RoomClient:
 
 def _no_ticket(error: AgentTuiError) -> why.Reason:
     """Return why there is no ticket; a refusal of our backend has a reason of its own."""
-    word = error.code if isinstance(error, Refused) and error.code else why.NO_TOKEN.word
+    match error:
+        case Refused(code=code):
+            word = code or why.NO_TOKEN.word
+        case ConnectFailed():
+            word = "unreachable"
+        case _:
+            word = "endpoint_failed"
     retryable = isinstance(error, TransportError) and error.retryable
     return why.Reason(word, f"{error.title}.", error.detail, retryable)

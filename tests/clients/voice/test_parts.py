@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +20,20 @@ from agent_tui.clients.voice.microphone import Microphone
 from agent_tui.clients.voice.native_log import keep_native_log
 from agent_tui.clients.voice.playback import mixed
 from agent_tui.clients.voice.requests import SessionRequests
-from agent_tui.model.errors import Refused, StreamLost, TimedOut
+from agent_tui.clients.voice.room import RoomClient
+from agent_tui.clients.voice.tokens import Ticket
+from agent_tui.model.errors import (
+    AgentTuiError,
+    ConnectFailed,
+    ProtocolError,
+    Refused,
+    StreamLost,
+    TimedOut,
+    TransportError,
+    Unauthorized,
+)
 from agent_tui.network import has_interface
+from tests.clients.voice.following import following
 from tests.fakes.sound import FedSound
 from tests.fakes.tones import phrase_of
 
@@ -132,3 +145,32 @@ async def test_requests_get_their_own_answers_and_fail_in_time() -> None:
     with pytest.raises(StreamLost):
         await requests.ask("get_session_state", 5.0)
     assert len({message.request.request_id for message in sent}) == 3
+
+
+@pytest.mark.skipif(not has_interface(), reason="without one no token is asked for")
+@pytest.mark.parametrize(
+    ("kind", "fields", "word"),
+    [
+        (Refused, {"code": "voice.no_server"}, "voice.no_server"),
+        (Unauthorized, {"status": 401}, "no_token"),
+        (ConnectFailed, {}, "unreachable"),
+        (TransportError, {}, "endpoint_failed"),
+        (ProtocolError, {}, "endpoint_failed"),
+    ],
+)
+async def test_a_token_source_without_a_token_hands_on_why(
+    kind: type[AgentTuiError], fields: dict[str, Any], word: str
+) -> None:
+    class NoToken:
+        async def ticket(self) -> Ticket:
+            raise kind("There is no token", "Run voice setup.", **fields)
+
+        async def call_agent(self) -> bool:
+            raise AssertionError
+
+        async def aclose(self) -> None:
+            raise AssertionError
+
+    async with following(RoomClient(NoToken(), FedSound())) as session:
+        failed = await session.link("failed")
+        assert (failed.reason, failed.detail) == (word, "There is no token. Run voice setup.")

@@ -15,7 +15,7 @@ from livekit import api
 
 from agent_tui.clients.voice.room import RoomClient
 from agent_tui.clients.voice.signing import SignedTokens
-from agent_tui.clients.voice.tokens import Guest, StaticToken, Ticket
+from agent_tui.clients.voice.tokens import Guest, StaticToken
 from agent_tui.model.errors import ConfigError, NotOffered, Refused
 from agent_tui.model.events import StepSet, ToolStatusChanged
 from agent_tui.model.voice import (
@@ -482,25 +482,6 @@ async def test_a_token_that_does_not_let_in_is_explained_and_never_shown(
         assert "eyJ" not in str(session.events)
     assert "eyJ" not in "".join(capfd.readouterr())
     assert not log.exists() or "eyJ" not in log.read_text()
-
-
-async def test_a_token_source_that_refuses_hands_on_its_word(sound: FedSound) -> None:
-    class NoServer:
-        async def ticket(self) -> Ticket:
-            raise Refused("There is no LiveKit server", "Run voice setup.", code="voice.no_server")
-
-        async def call_agent(self) -> bool:
-            raise AssertionError
-
-        async def aclose(self) -> None:
-            raise AssertionError
-
-    async with following(RoomClient(NoServer(), sound)) as session:
-        failed = await session.link("failed")
-        assert (failed.reason, failed.detail) == (
-            "voice.no_server",
-            "There is no LiveKit server. Run voice setup.",
-        )
 
 
 async def test_two_terminals_see_the_same_and_the_agent_listens_to_whoever_asks(

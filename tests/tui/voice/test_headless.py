@@ -291,6 +291,8 @@ async def test_words_to_which_the_agent_says_nothing_are_not_waited_for(
         (vo.LinkMoved("connected", "The agent did not join the room.", "agent_absent"), "timeout", 4),
         (vo.LinkMoved("failed", "No LiveKit server answers there.", "refused"), "lost", 5),
         (vo.LinkMoved("failed", "The server refused the token.", "token_refused"), "refused", 6),
+        (vo.LinkMoved("failed", "cannot connect to http://host", "unreachable"), "lost", 5),
+        (vo.LinkMoved("failed", "the server failed (503)", "endpoint_failed"), "error", 4),
         (vo.LinkMoved("ended", "The room was deleted.", "room_deleted"), "error", 4),
         (vo.LinkMoved("failed", "The connection was lost.", "lost"), "lost", 4),
     ],
