@@ -108,9 +108,8 @@ class AgentTaskDecoder:
         """Return the data of a frame of the task; empty for any other frame."""
         data = _data_of(frame)
         task_id = None if data is None else data.get("taskId")
-        if data is None or (task_id is not None and not (_is_id(task_id) and str(task_id) == self.task_id)):
-            return {}
-        return data
+        is_others = task_id not in (None, "") and not (_is_id(task_id) and str(task_id) == self.task_id)
+        return {} if data is None or is_others else data
 
     def events(self, data: dict[str, Any]) -> list[ev.Event]:
         """Return the events for the data of a frame; none if the protocol does not have it."""

@@ -55,7 +55,9 @@ def test_words_grow_one_step_and_thoughts_another() -> None:
 def test_a_frame_of_another_task_is_left_alone_and_one_of_none_is_its_own() -> None:
     decoder = AgentTaskDecoder("t1")
     assert decoder.decode(frame(type="completed", taskId="t2")) == []
+    assert decoder.decode(frame(type="completed", taskId=["t1"])) == []
     assert decoder.decode(frame(type="completed", taskId=None)) == [TurnDone("t1", "t1")]
+    assert decoder.decode(frame(type="completed", taskId="")) == [TurnDone("t1", "t1")]
     assert decoder.decode(frame(type="completed")) == [TurnDone("t1", "t1")]
 
 
