@@ -323,6 +323,16 @@ async def test_an_interrupt_leaves_and_closes_everything(capsys: pytest.CaptureF
     assert session.sound.asked[-1] == "close"
 
 
+async def test_a_short_answer_that_is_never_final_is_written_at_the_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    session = Headless("text")
+    await session.send(*JOINED[1:], vo.WordsHeard("s", "Ready?", is_final=True), vo.WordsSpoken("t", "Yes."))
+    session.interrupt()
+    await session.ending()
+    assert capsys.readouterr().out.startswith("you: Ready?\nagent: Yes.")
+
+
 async def test_a_line_that_cannot_be_sent_ends_with_that() -> None:
     session = Headless("text", ["First"])
     session.client.refuse = ConnectFailed("nobody answers")

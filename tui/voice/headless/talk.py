@@ -271,7 +271,7 @@ class TalkOutput:
 
     def finish(self) -> None:
         """End: every line is final as it is."""
-        self._state.lines.changed.update(self._growing)
+        self._state.lines.changed.update(line.id for line in said_lines(self._state))
         self._tell(is_over=True)
 
     def _tell(self, *, is_over: bool = False) -> None:
