@@ -217,6 +217,18 @@ async def test_words_of_an_agent_that_keeps_no_items_are_final_once_they_are_sai
     assert capsys.readouterr().out == "you: Hello\nagent: Hi.\n"
 
 
+async def test_the_answer_to_a_file_is_timed_too_where_the_agent_does_not_say_when_a_person_speaks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    session = Headless("stream-json")
+    await session.send(*JOINED[1:4], vo.AgentJoined("a", has_session=False), JOINED[5])
+    await session.send(vo.WordsHeard("s", "Hello", is_final=True), vo.AgentStateChanged("speaking"))
+    await session.send(vo.WordsSpoken("t", "Hi.", is_final=True), vo.AgentStateChanged("listening"))
+    assert (await session.ending()).code == 0
+    (times,) = [data for name, data in events_of(capsys.readouterr().out) if name == "metrics"]
+    assert isinstance(times["e2e_seconds"], float)
+
+
 async def test_what_was_said_in_earlier_sessions_is_not_told_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

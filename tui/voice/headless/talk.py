@@ -193,6 +193,7 @@ class HeadlessTalk:
             await self._session.client.ask_to_listen()
         speech.begin()
         await self._until(lambda: speech.is_over)
+        self._told.played()
         if not await self._until(
             lambda: any(line.kind == "person" for line in self._lines_since(before)), HEARD_SECONDS
         ):
@@ -243,13 +244,18 @@ class TalkOutput:
         self._final: set[str] = set()  # ids of lines that were written as final
         self._growing: dict[str, str] = {}  # what was written of the others
         self._steps: dict[tuple[str, str], str] = {}
-        self._user = "listening"
+        self._user = ""  # what the person does; "" if the agent does not say
         self._asked_at: float | None = None  # when a person had said something that is not answered yet
         self._measured: float | None = None  # and how long it took until the agent spoke
 
     def asked(self) -> None:
         """Note that a person has said something now."""
         self._asked_at, self._measured = self._now(), None
+
+    def played(self) -> None:
+        """Note that the file was played: its end counts where the agent does not say when a person speaks."""
+        if not self._user:
+            self.asked()
 
     def take(self, event: VoiceEvent) -> None:
         """Write what is new after an event, which the state has taken."""
