@@ -215,11 +215,11 @@ def told_beside(event: TurnNoted) -> str:
     about = inert_line(event.about, MAX_DETAIL_CHARACTERS)
     match event.note:
         case "agent_left":
-            return say("chat.agent.left", reason=about)
+            return say("chat.agent.left", reason=localised(about))
         case "orphan":
             return say("chat.agent.orphan", text=about)
         case "not_cancelled":
-            return say("chat.agent.not_cancelled", reason=about)
+            return say("chat.agent.not_cancelled", reason=localised(about))
         case "file_saved" if not event.turn_id:
             return say("plain.file_saved", about=about)
         case "unreadable":

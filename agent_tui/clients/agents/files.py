@@ -202,14 +202,14 @@ def _step(name: str, flags: int, folder: int) -> int:
         return os.open(name, flags, dir_fd=folder)
     except OSError as error:
         is_link = error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, folder)
-        raise _Refusal("The path leads over a link." if is_link else _why(error)) from error
+        raise _Refusal("The path leads over a link." if is_link else _why_not(error)) from error
 
 
 def _is_link(name: str, folder: int) -> bool:
     return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
-def _why(error: OSError) -> str:
+def _why_not(error: OSError) -> str:
     return "There is no such file." if error.errno == errno.ENOENT else error.strerror or str(error)
 
 
@@ -244,4 +244,4 @@ def _closing(descriptor: int) -> Iterator[int]:
 
 def _failure(title: str, error: OSError) -> ConfigError:
     written = not_written(title, error)
-    return written if isinstance(written, DiskFull) else ConfigError(title, _why(error))
+    return written if isinstance(written, DiskFull) else ConfigError(title, _why_not(error))

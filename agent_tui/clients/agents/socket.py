@@ -234,8 +234,9 @@ class AgentSocketClient:
             raise report(self._hooks, PARSE_ERROR, not_json(error)) from error
         if frame.type == ERROR:
             code, _ = error_parts(frame)
-            kind = AgentBusy if code in _BUSY_CODES else ProtocolError
-            raise report(self._hooks, code, kind("the agent refused the chat", inert_line(error_line(frame))))
+            title, why = "the agent refused the chat", inert_line(error_line(frame))
+            is_busy = code in _BUSY_CODES
+            raise report(self._hooks, code, AgentBusy(title, why) if is_busy else ProtocolError(title, why))
         if frame.type != STATUS:
             frame_type = inert_line(frame.type) or "a frame without a type"
             raise report(

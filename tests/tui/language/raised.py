@@ -43,6 +43,7 @@ SAYS: Final = {
     "ToolError": slice(0, 1),
     "problem": slice(1, 3),
     "CallDenied": slice(0, 1),
+    "_Refusal": slice(0, 1),
     "failed": slice(0, 1),
     "_remark": slice(1, 2),
     "replace": slice(0, 0),

@@ -22,6 +22,7 @@ from tests.tui.language.raised import raised
 from tests.tui.programs import Home, home_at
 from tests.tui.room.one_room import loaded, opened
 from tests.widgets.test_meter import OneMeter
+from tui.chat.texts import told_beside
 from tui.cli.commands.asking import note_line
 from tui.cli.doctor.checks import lines
 from tui.cli.doctor.servers import found_check
@@ -108,6 +109,23 @@ def test_why_an_mcp_server_is_missing_is_said_in_the_language_without_a_screen()
     speak("ru")
     noted = TurnNoted("a1", "server_missing", about="files: it was killed")
     assert "files: его завершили принудительно" in note_line(noted)
+
+
+@pytest.mark.parametrize(
+    ("note", "about", "said"),
+    [
+        ("agent_left", "the connection broke off", "соединение прервано: соединение оборвалось"),
+        ("not_cancelled", "the connection broke off", "соединение оборвалось"),
+        ("file_refused", "a.txt was not saved: There is no such file.", "Такого файла нет"),
+    ],
+)
+def test_what_an_agent_on_another_server_failed_at_is_said_in_the_language(
+    note: str, about: str, said: str
+) -> None:
+    speak("ru")
+    noted = TurnNoted("", note, about=about)
+    assert said in note_line(noted)
+    assert said.partition(": ")[2] in told_beside(noted)
 
 
 NOTHING = ("There is nothing new to summarise", "Ask something first.")

@@ -145,11 +145,13 @@ def note_line(event: ev.TurnNoted) -> str:
             return say("plain.server_missing", server=inert_line(localised(event.about)))
         case "form_declined":
             return say("turn.server_missing", server=inert_line(event.about))
-        case "file_offered" | "file_saved" | "orphan" | "agent_left" | "not_cancelled":
+        case "file_offered" | "file_saved" | "orphan":
             found = say(f"plain.{event.note}", about=inert_line(event.about))
-        case "unreadable":
+        case "agent_left" | "not_cancelled":
+            found = say(f"plain.{event.note}", about=localised(inert_line(event.about)))
+        case "unreadable" | "file_refused":
             found = localised(inert_line(event.about))
-        case "file_refused" | "progress":
+        case "progress":
             found = inert_line(event.about)
         case "loading" | "no_tools" | "no_images":
             found = say(f"turn.{event.note}")

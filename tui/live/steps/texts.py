@@ -12,6 +12,7 @@ from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.steps import StepState
 from tui.live import signs
 from tui.live.texts import asked_amount, asked_preview, needs
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.painter import cropped
 from widgets.signs import twin
@@ -69,7 +70,7 @@ def step_head(step: StepState, *, has_lines: bool = False) -> tuple[str, str, st
     is_thought = step.type in ("thinking", "sub_agent")
     title, summary = head_of(
         step.type,
-        name=step.name,
+        name=localised(step.name) if step.type == "file_refused" else step.name,
         arguments=step.arguments.text,
         content=step.content.slice(0, HEAD_CHARACTERS) if is_thought else step.content.text,
         result=result.content.text if result is not None else None,
