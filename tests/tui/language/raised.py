@@ -64,6 +64,7 @@ OTHERS: Final = (  # words of the system, and states
     "Is a directory",
     "Not a directory",
     "No space left on device",
+    "frame with {size} bytes exceeds limit of {most} bytes",
     "Read-only file system",
     "File exists",
     "Address already in use",

@@ -117,6 +117,11 @@ def test_why_an_mcp_server_is_missing_is_said_in_the_language_without_a_screen()
         ("agent_left", "the connection broke off", "соединение прервано: соединение оборвалось"),
         ("not_cancelled", "the connection broke off", "соединение оборвалось"),
         ("file_refused", "a.txt was not saved: There is no such file.", "Такого файла нет"),
+        (
+            "unreadable",
+            "frame with 9 bytes exceeds limit of 5 bytes",
+            "кадр в 9 байт больше предела в 5 байт",
+        ),
     ],
 )
 def test_what_an_agent_on_another_server_failed_at_is_said_in_the_language(
