@@ -300,7 +300,7 @@ class StreamFormat(Format):
 def as_told(step: StepState) -> ev.Step:
     """Return a step as a server would send it."""
     texts = step.content.text, step.name, step.arguments.text
-    return ev.Step(step.id, step.place, step.type, *texts, step.id_ref, step.success)
+    return ev.Step(step.id, step.place, step.type, *texts, step.call_id or step.id_ref, step.success)
 
 
 def format_named(name: FormatName, *, has_names: bool = False, is_plain: bool | None = True) -> Format:

@@ -10,8 +10,17 @@ from hypothesis import strategies as st
 
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
+from agent_tui.state.steps import Steps
 from tui.cli import output
-from tui.cli.headless.formats import Ending, Record, TextFormat, end_data, event_data, format_named
+from tui.cli.headless.formats import (
+    Ending,
+    Record,
+    TextFormat,
+    as_told,
+    end_data,
+    event_data,
+    format_named,
+)
 from tui.cli.headless.telling import Telling
 from tui.cli.output import json_line, table
 
@@ -241,3 +250,15 @@ def test_every_reason_has_its_exit_code(ending: Ending, code: int) -> None:
 
 def test_columns_are_aligned_by_cells() -> None:
     assert table([("a", "会话", "x"), ("bbb", "ab", f"y{ESC}")]) == "a    会话  x\nbbb  ab    y␛"
+
+
+def test_a_result_names_its_call_also_where_a_server_uses_one_id_for_two_steps() -> None:
+    steps = Steps()
+    for step in (
+        ev.Step("step-0", 0, "thinking", "Hm"),
+        ev.Step("step-0", 0, "tool_call", name="sum", arguments="{}"),
+        ev.Step("step-1", 1, "tool_result", "2", id_ref="step-0"),
+    ):
+        steps.apply(ev.StepSet("t", step))
+    thought, call, result = map(as_told, steps.all.values())
+    assert result.id_ref == call.id != thought.id
