@@ -172,6 +172,10 @@ SAID = {
             "Вот его ответ: no. Why?"
         ),
     ),
+    "no such model or path at http://h: status 404: model 'x' not found. It has no x, but y": (
+        "http://h 没有此模型或路径：状态码 404：model 'x' not found。那里没有 x，有 y",
+        "нет такой модели или пути по адресу http://h: код 404: model 'x' not found. Там нет x, а есть y",
+    ),
     "/nope: cannot be read: No such file or directory": (
         "/nope：无法读取：没有此文件或文件夹",
         "/nope: не читается: нет такого файла или папки",

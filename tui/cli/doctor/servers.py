@@ -88,7 +88,7 @@ def backend_check(data: Path) -> tuple[Check, runtime.Endpoint | None]:
 def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) -> Check:
     """Ask the backend for a provider's models; if it cannot list them, check that the provider is there."""
     name = inert_line(provider.name, MAX_NAME_CHARACTERS)
-    check = partial(Check, f"providers.{name}", f"model {name}")
+    check = partial(Check, f"providers.{name}", f"provider {name}")
     if provider.api_key_env and not provider.keyring and not provider.key():
         fix = f"export {provider.api_key_env}=KEY, then agent-tui backend stop"
         return check("failed", f"{provider.api_key_env} is not set in this environment", fix)

@@ -291,11 +291,11 @@ def asked(folder: Path, models: object, status: int = 200) -> list[str]:
 def test_a_provider_is_judged_by_what_the_backend_says_of_it(tmp_path: Path) -> None:
     assert asked(tmp_path, {"models": [{"id": "m1"}, {"id": "m2"}]}) == []
     assert asked(tmp_path, {"models": [{"id": "m2"}, {"id": "m3"}]}) == [
-        'FAILED  model local: it has no model "m1"',
+        'FAILED  provider local: it has no model "m1"',
         "          → name another one in the config file: m2, m3",
     ]
     wrong_key = asked(tmp_path, {"title": "The key is wrong", "detail": "It said no."}, 401)
-    assert wrong_key[0].startswith("FAILED  model local: ")
+    assert wrong_key[0].startswith("FAILED  provider local: ")
     assert wrong_key[1] == "          → put the right key into providers.local, then agent-tui backend stop"
     offline = asked(tmp_path, {"title": "Nobody answers"}, 502)
     assert offline[1] == "          → start it, or correct providers.local.base_url"
@@ -308,7 +308,7 @@ def test_a_provider_is_judged_by_what_the_backend_says_of_it(tmp_path: Path) -> 
 def test_a_provider_whose_key_is_not_there_fails_before_anybody_is_asked(tmp_path: Path) -> None:
     configured = provider(tmp_path, 'base_url = "http://127.0.0.1:1/v1"', 'api_key_env = "NOT_SET_HERE"')
     assert said([doctor_servers.provider_check(configured, None)], "providers.local") == [
-        "FAILED  model local: NOT_SET_HERE is not set in this environment",
+        "FAILED  provider local: NOT_SET_HERE is not set in this environment",
         "          → export NOT_SET_HERE=KEY, then agent-tui backend stop",
     ]
 
@@ -316,7 +316,7 @@ def test_a_provider_whose_key_is_not_there_fails_before_anybody_is_asked(tmp_pat
 def test_where_the_backend_does_not_ask_a_provider_that_is_not_there_fails(tmp_path: Path) -> None:
     configured = provider(tmp_path, 'base_url = "http://127.0.0.1:9"')
     assert said([doctor_servers.provider_check(configured, None)], "providers.local") == [
-        "FAILED  model local: nobody answers: Connection refused",
+        "FAILED  provider local: nobody answers: Connection refused",
         "          → start it, or correct providers.local.base_url",
     ]
 
