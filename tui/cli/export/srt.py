@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Final
 
 from agent_tui.model.events import Message
-from agent_tui.model.inert import inert
+from agent_tui.model.inert import inert, inert_line
 from tui.cli.export.document import said_by
 
 CHARACTERS_A_SECOND: Final = 15.0  # of speech with an unknown end
 SHORTEST_SECONDS: Final = 1.0
+MAX_NAME_CHARACTERS: Final = 100
 CUT: Final = "…"
 
 
@@ -33,7 +34,8 @@ def subtitles(messages: Sequence[Message]) -> str:
         is_end_known = message.spoken is not None and message.spoken.ended_at is not None
         until = end if is_end_known else max(start, min(end, following))
         clock = f"{_clock(start - first)} --> {_clock(until - first)}"
-        blocks.append(f"{place + 1}\n{clock}\n{said_by(message)}: {_words(message)}\n")
+        name = inert_line(said_by(message).replace("-->", "→"), MAX_NAME_CHARACTERS)
+        blocks.append(f"{place + 1}\n{clock}\n{name}: {_words(message)}\n")
     return "\n".join(blocks)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agent_tui.model.events import Message, SpeechRecord
 from tui.cli.export.srt import subtitles
 
@@ -43,6 +45,14 @@ def test_a_line_of_which_nobody_noted_the_time_stands_where_it_was_stored_and_en
         "00:00:00,000 --> 00:00:02,000",
         "00:00:02,000 --> 00:00:03,000",
     ]
+
+
+def test_a_name_stays_in_the_line_of_its_words_and_is_inert() -> None:
+    name = "Eve\n\n2\n00:00:01,000 --> 00:00:02,000\nBo\x1b[2J"
+    said = replace(line("user", "Hi.", SpeechRecord(started_at=AT, ended_at=AT + 1)), sender_name=name)
+    assert subtitles([said]) == (
+        "1\n00:00:00,000 --> 00:00:01,000\nEve 2 00:00:01,000 → 00:00:02,000 Bo␛[2J: Hi.\n"
+    )
 
 
 def test_nothing_said_is_nothing_written() -> None:
