@@ -29,7 +29,8 @@ _STYLE: Final = """
   --line: #333b44; --soft: #1a2028; --link: #79b8ff; } }
 body { margin: 0 auto; padding: 1.5rem; max-width: 50rem; background: var(--ground); color: var(--ink);
   font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1, h2, h3 { line-height: 1.25; } h2 { border-bottom: 1px solid var(--line); margin-top: 2.5rem; }
+h1, h2, h3 { line-height: 1.25; } h4, h5, h6 { font-size: 1rem; margin: 1.25rem 0 .5rem; }
+h2 { border-bottom: 1px solid var(--line); margin-top: 2.5rem; }
 a { color: var(--link); } .dim { color: var(--dim); font-size: .875rem; margin: .25rem 0; }
 article { border-left: .25rem solid var(--line); padding: .1rem 0 .1rem 1rem; margin: 1.5rem 0; }
 article h3 { margin: 0; } article.superseded { opacity: .65; }
@@ -38,7 +39,8 @@ dt, dd { margin: 0; } pre, code { font-family: ui-monospace, monospace; backgrou
 pre { padding: .75rem; overflow-x: auto; } pre.words { white-space: pre-wrap; }
 blockquote { border-left: .2rem solid var(--line); margin-left: 0; padding-left: 1rem; color: var(--dim); }
 details { margin: .5rem 0; color: var(--dim); } summary { cursor: pointer; overflow-wrap: anywhere; }
-table { border-collapse: collapse; } th, td { border: 1px solid var(--line); padding: .25rem .6rem; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { border: 1px solid var(--line); padding: .25rem .6rem; overflow-wrap: break-word; }
 """
 
 

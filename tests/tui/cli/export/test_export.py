@@ -241,6 +241,13 @@ def test_words_in_deep_quotes_and_lists_are_on_the_page(opened: Callable[[int], 
     assert "the end" in page(of_room(ROOM, [message(f"{opened(depth)}the end")]))
 
 
+def test_on_a_page_headings_are_as_large_as_words_and_tables_break_none() -> None:
+    style = page(of_room(ROOM, []))
+    assert "h4, h5, h6 { font-size: 1rem;" in style  # a browser's own are down to two thirds of that
+    assert re.search(r"th, td \{[^}]*overflow-wrap: break-word", style)  # "anywhere": a letter is enough
+    assert re.search(r"table \{[^}]*overflow-x: auto", style)
+
+
 def test_a_footnote_and_a_reference_are_on_the_page_as_they_were_written() -> None:
     said = "Tea[^1], see [2].\n\n[^1]: Green\n[2]: https://example.org/tea"
     made = page(of_room(ROOM, [message(said)]))
