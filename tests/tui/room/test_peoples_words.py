@@ -83,10 +83,10 @@ async def test_an_agent_that_left_is_not_shown_words_that_it_never_heard() -> No
 async def test_a_persons_line_ends_where_they_ended_it() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE)
-        text = await screen.send(ev.MessageStored(word(1, "one\ntwo\n\nthree")))
+        text = await screen.send(ev.MessageStored(word(1, "one \ntwo\n    three\n\nfour")))
         rows = [row.strip(" ▎") for row in panes(text)[0].splitlines()]
         at = rows.index("one")
-        assert rows[at : at + 4] == ["one", "two", "", "three"]
+        assert rows[at : at + 5] == ["one", "two", "three", "", "four"]
 
 
 async def test_a_chunk_costs_no_look_at_what_people_said() -> None:

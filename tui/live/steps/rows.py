@@ -24,7 +24,7 @@ CODE: Final = "```"
 # Instead of a step's id; behind both how often the turn was continued.
 END: Final = "\nend"  # the last row of a turn that does not end in words
 ERROR: Final = "\nerror"  # all of an error that the last row of a turn cuts
-_LINE_END: Final = re.compile(r"(?<=\S)\n(?=\S)")
+_LINE_END: Final = re.compile(r"(?<=\S)[ \t]*\n(?=[ \t]*\S)")
 
 
 class StepRows:
