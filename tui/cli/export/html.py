@@ -78,7 +78,9 @@ def _article(message: Message, names: Mapping[str, str]) -> str:
     about_parts = (*marks(message, names), usage_text(message), moment(message.created_at))
     about = " · ".join(text for text in about_parts if text)
     body = "".join(
-        f'<div dir="auto">{_words(part)}</div>' if isinstance(part, str) else _details(part)
+        f'<div dir="auto">{_words(part, keeps_lines=message.role == "user")}</div>'
+        if isinstance(part, str)
+        else _details(part)
         for part in parts(message)
     )
     return (
@@ -100,12 +102,14 @@ def _safe(text: str) -> str:
     return escape(clean(text))
 
 
-def _words(text: str) -> str:
-    """Return a message's Markdown as HTML; HTML in it stays text, pictures are named and not loaded."""
+def _words(text: str, *, keeps_lines: bool = False) -> str:
+    """Return a message's Markdown as HTML; HTML in it stays text, pictures are named and not loaded. With
+    ``keeps_lines`` each line is one: a person typed it.
+    """
     text = clean(text)
     if len(text) > MAX_RENDERED_CHARACTERS:
         return f'<pre class="words">{escape(text)}</pre>'
-    options = {"html": False, "maxNesting": MAX_NESTING}
+    options = {"html": False, "maxNesting": MAX_NESTING, "breaks": keeps_lines}
     parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
     parser.disable("reference")  # its lines would not be shown; screens show them as they are
     parser.add_render_rule("image", _image)

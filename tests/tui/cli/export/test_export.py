@@ -248,6 +248,12 @@ def test_on_a_page_headings_are_as_large_as_words_and_tables_break_none() -> Non
     assert re.search(r"table \{[^}]*overflow-x: auto", style)
 
 
+def test_on_a_page_a_persons_line_ends_where_they_ended_it_and_an_agents_as_in_markdown() -> None:
+    made = page(of_room(ROOM, [message("one\n  two", role="user"), message("three\nfour")]))
+    assert "one<br />\ntwo" in made
+    assert "three\nfour" in made
+
+
 def test_a_footnote_and_a_reference_are_on_the_page_as_they_were_written() -> None:
     said = "Tea[^1], see [2].\n\n[^1]: Green\n[2]: https://example.org/tea"
     made = page(of_room(ROOM, [message(said)]))
