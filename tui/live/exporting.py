@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -41,21 +42,25 @@ def export(name: str, title: str, read: Read, composer: Writing) -> Coroutine[An
 
 
 async def _write(path: Path, read: Read, composer: Writing) -> None:
+    try:
+        exported = await read()
+        await asyncio.to_thread(_write_document, path, exported)  # thousands of messages take seconds
+    except AgentTuiError as error:
+        raise NotDone(localised(error)) from error
+    composer.tell(say("command.exported", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
+
+
+def _write_document(path: Path, exported: Exported) -> None:
     # Lazy: loaded only for an export.
     from tui.cli.export.document import check_spoken, rendered, write_file
     from tui.cli.output import json_line
 
     ending = path.suffix.lower()
-    try:
-        exported = await read()
-        document, fields = exported
-        if ending == ".srt":
-            check_spoken(exported)
-        text = json_line(fields) + "\n" if ending == ".json" else rendered(document, FORMS.get(ending, "md"))
-        write_file(path, text)
-    except AgentTuiError as error:
-        raise NotDone(localised(error)) from error
-    composer.tell(say("command.exported", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
+    document, fields = exported
+    if ending == ".srt":
+        check_spoken(exported)
+    text = json_line(fields) + "\n" if ending == ".json" else rendered(document, FORMS.get(ending, "md"))
+    write_file(path, text)
 
 
 def path_for_export(name: str, title: str) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,9 +15,10 @@ from tests.state.chat_events import message, started
 from tests.tui.chat.one_chat import opened, said
 from tests.tui.chat.project import begin_project, composer_text
 from tui.chat.first import NEW
+from tui.cli.export.document import Document, Exported
 from tui.live.commands import COMMANDS, Kind, completion, typed_command
-from tui.live.exporting import path_for_export
-from tui.screens.choose import ChooseScreen
+from tui.live.composer import Writing
+from tui.live.exporting import export, path_for_export
 
 
 @pytest.fixture(autouse=True)
@@ -222,6 +225,24 @@ async def test_the_chat_is_written_to_a_file_and_none_is_overwritten() -> None:
         assert "That." in _read("out.md")
         assert "Makefile already exists" in await chat.write("/export Makefile", "enter")
         assert _read("Makefile") == "this is Makefile\n"
+
+
+async def test_the_screen_goes_on_while_a_file_is_made_of_a_long_chat() -> None:
+    threads: list[threading.Thread] = []
+
+    class Messages(list[ev.Message]):
+        def __iter__(self) -> Iterator[ev.Message]:
+            threads.append(threading.current_thread())
+            return super().__iter__()
+
+    async def read() -> Exported:
+        return Document("Tea", [], Messages()), {}
+
+    async with opened() as chat:
+        await export("long.md", "", read, chat.app.screen.query_one(Writing))
+    assert _read("long.md").startswith("# Tea")
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 async def test_a_tilde_that_is_nobodys_home_is_a_name_like_any_other() -> None:
