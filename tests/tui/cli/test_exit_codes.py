@@ -166,7 +166,7 @@ def test_3_a_room_that_is_paused_by_a_signal(home: Home, slow: str, number: sign
     end = end_of(out)
     assert end["reason"] == "interrupted"
     assert end["text"]
-    assert "pausing the room; once more leaves at once" in err.splitlines()
+    assert "pausing the room; ctrl+c leaves at once" in err.splitlines()
 
 
 def status_of(url: str, name: str) -> str:

@@ -87,7 +87,7 @@ def test_3_an_answer_that_is_stopped_by_a_signal(home: Home, slow: str, number: 
     assert (run.returncode, end_of(out)["reason"]) == (3, "interrupted")
     assert [json.loads(line)["event"] for line in out.splitlines()[-2:]] == ["error", "end"]
     assert end_of(out)["text"]
-    assert "stopping the answer; once more leaves at once" in err.splitlines()
+    assert "stopping the answer; ctrl+c leaves at once" in err.splitlines()
 
 
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])

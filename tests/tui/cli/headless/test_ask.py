@@ -303,7 +303,7 @@ def test_a_server_without_a_stop_is_left_when_it_is_interrupted(home: Home) -> N
     end = json.loads(out.splitlines()[-1])["data"]
     assert (run.returncode, end["reason"], end["text"]) == (3, "interrupted", "It ")
     assert "offers no stop" in end["detail"]
-    assert "stopping the answer; once more leaves at once" in err.splitlines()
+    assert "stopping the answer; ctrl+c leaves at once" in err.splitlines()
 
 
 def test_a_second_signal_leaves_at_once(home: Home) -> None:

@@ -381,7 +381,7 @@ def test_a_signal_stops_the_answer_and_its_words_are_kept(place: Place) -> None:
         {"reason": "interrupted", "text": "It begins", "detail": None},
     )
     assert found[-2] == {**found[-2], "event": "error", "data": {"content": "Stopped"}}
-    assert "stopping the answer; once more leaves at once" in err.splitlines()
+    assert "stopping the answer; ctrl+c leaves at once" in err.splitlines()
     place.until(lambda: place.model.open == 0)
     shown = place.newest()
     answer = place.home.api("GET", f"/api/conversations/{shown['id']}/messages")["messages"][-1]

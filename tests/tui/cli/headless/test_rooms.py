@@ -294,7 +294,7 @@ def test_a_second_signal_leaves_at_once(slow: Home) -> None:
     try:
         run.send_signal(signal.SIGINT)
         assert run.stderr is not None
-        while "once more leaves at once" not in run.stderr.readline():
+        while "ctrl+c leaves at once" not in run.stderr.readline():
             pass
         run.send_signal(signal.SIGINT)
         out, _ = finish(run)
