@@ -37,6 +37,7 @@ AGE_SECONDS: Final = 20.0  # how often "2 min ago" is updated
 WIDE_CELLS: Final = 140  # from this width on there is a preview beside the rows
 MAX_NEEDLE_CHARACTERS: Final = 200
 MUTED: Final = "$text-muted"
+FILTER_HINTS: Final = (("enter", "hint.keep", 0), ("list.clear", "hint.clear", 0))  # while it is typed
 OF_ONE: Final = frozenset(  # actions on the row under the cursor
     ("open", "delete", "rename", "archive", "pause", "duplicate", "settings")
 )
@@ -164,7 +165,7 @@ class ListScreen(Screen[None], Generic[T]):
         middle += [Part(say("list.with_archived"), 3)] if listing.shows_archived else []
         problem = server_state(acts.state)
         self._top.show([say(f"{self.KIND}.title")], middle, [problem] if problem else _counts(self))
-        self._bottom.show([] if self._filter.has_focus else _hints(self))
+        self._bottom.show(hints_of(self, FILTER_HINTS) if self._filter.has_focus else _hints(self))
         self._empty.set_class(len(listing) > 0, "-hidden")
         self._body.set_class(not len(listing), "-hidden")
         if not len(listing):

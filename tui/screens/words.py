@@ -171,7 +171,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.loading": "Waiting for the list…",
     "list.count": "{running} running · {all} in all",
     "list.found": "{found} of {all} found",
-    "list.filter": "type to filter – enter keeps, esc clears",
+    "list.filter": "type to filter",
     "list.with_archived": "with archived",
     "list.nothing": "Nothing matches. Press {clear} to show all.",
     "list.all_archived": "Everything here is archived. Press {archived} to show it.",
