@@ -77,6 +77,7 @@ class WaitingList(Widget):
         listed.highlighted = min(at, len(items) - 1) if items else None
         if self._edited and all(item.id != self._edited for item in items):
             self.end_editing(say("queue.said"))
+        self._show_keys()
 
     @property
     def chosen(self) -> str:
@@ -98,7 +99,7 @@ class WaitingList(Widget):
             self._line.put(text)
             self._line.add_class("-open")
             self._line.focus()
-            self.screen.query_one(Hints).tell(say("queue.hint.editing"))
+            self._show_keys()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         event.stop()
@@ -110,7 +111,11 @@ class WaitingList(Widget):
         self._line.remove_class("-open")
         self.complain(note)
         self._list.focus()
-        self.screen.query_one(Hints).tell(self.hint)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        text = say("queue.hint.editing") if self._edited else self.hint
+        self.screen.query_one(Hints).tell(text if self._listed else say("queue.hint.none"))
 
     def complain(self, problem: str) -> None:
         """Say what went wrong; "" for nothing."""

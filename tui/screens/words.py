@@ -318,6 +318,7 @@ ENGLISH: Final[dict[str, str]] = {
     "queue.none": "nothing is queued",
     "queue.hint": "enter edit · {queue.drop} discard · {queue.back} back",
     "queue.hint.editing": "enter save · {queue.back} back · {chat_queue.back} back",  # one of them has a key
+    "queue.hint.none": "{queue.back} back · {chat_queue.back} back",
     # choosing from a list
     "choose.filter": "type to search",
     "choose.filter.free": "type to search, or enter another name",

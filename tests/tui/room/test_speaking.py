@@ -315,10 +315,14 @@ async def test_what_waits_can_be_changed_and_taken_back() -> None:
         assert "enter edit · d discard · esc back" in text
         text = await screen.press("d")
         assert "second" not in text
+        text = await screen.press("d")
+        assert "nothing is queued" in text
+        assert "discard" not in text
         await screen.press("escape")
         assert [call for call, _ in screen.link.calls.asked] == [
             "change_queued q2 {'content': 'second!'}",
             "drop_queued q2",
+            "drop_queued q1",
         ]
 
 
