@@ -119,7 +119,7 @@ CHAT: Final[dict[str, str]] = {
     "ask.keep.wide": "every call that matches this pattern, in every folder",
     "ask.keep.hint": "{keep.yes} save the rule · {keep.back} back",
     "ask.window": "{name} needs you – agent-tui",
-    "ask.gone": "already answered, here or in another terminal",
+    "ask.gone": "already answered, or cut off",
     "help.why.nothing_asks": "nothing needs approval",
     "help.why.no_step": "no tool or thought in view",
     "ask.unseen": "look at it first: it is in view now",

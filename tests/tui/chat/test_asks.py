@@ -159,7 +159,7 @@ async def test_another_terminal_was_first_and_this_one_sees_it_gone() -> None:
         await chat.press("d")
         await chat.send(status("running"))
         assert not isinstance(chat.app.screen, AskScreen)
-        assert chat.told == ["already answered, here or in another terminal"]
+        assert chat.told == ["already answered, or cut off"]
         assert chat.asked == []
 
 
@@ -168,7 +168,7 @@ async def test_an_answer_that_came_second_says_so_and_nothing_else_happens() -> 
         await asking(chat)
         chat.link.calls.refuse = Refused("answered already", status=409)
         await chat.press("y")
-        assert chat.told == ["already answered, here or in another terminal"]
+        assert chat.told == ["already answered, or cut off"]
 
 
 async def test_an_answer_that_did_not_arrive_can_be_given_again() -> None:

@@ -197,7 +197,7 @@ async def test_another_terminal_was_first() -> None:
         await chat.press("y", "x")
         await chat.send(status("running"))
         assert not isinstance(chat.app.screen, ToolFormScreen)
-        assert chat.told == ["already answered, here or in another terminal"]
+        assert chat.told == ["already answered, or cut off"]
         assert chat.asked == []
 
 
