@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from textual import on
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.geometry import Region
 from textual.message import Message
@@ -25,6 +26,11 @@ class Form(VerticalScroll, can_focus=False):
 
     ``problem`` is the line for problems that belong to no single field; the dialog puts it where it fits.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [  # where a field does not use them; Textual's scroll it away
+        Binding("up", "app.focus_previous", show=False),
+        Binding("down", "app.focus_next", show=False),
+    ]
 
     def __init__(self, *parts: Widget) -> None:
         super().__init__(*parts, id="form")

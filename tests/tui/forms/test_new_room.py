@@ -318,6 +318,18 @@ async def test_every_field_that_has_the_focus_is_in_sight(tmp_path: Path, size: 
         assert len(met) >= 13
 
 
+async def test_an_arrow_that_a_field_does_not_use_leads_to_the_next_one_and_scrolls_none_away(
+    tmp_path: Path,
+) -> None:
+    async with new_room(tmp_path, (50, 14)) as page:
+        await page.go_to("name")
+        await page.press("ctrl+o", *["down"] * 4)
+        assert page.form.focused is page.form.query_one("#view")
+        await page.press("up")
+        assert page.form.focused is page.form.query_one("#synthesis")
+        assert page.form.query_one("#form").region.overlaps(page.form.focused.region)
+
+
 async def test_tools_are_marked_and_have_a_folder(tmp_path: Path) -> None:
     async with new_room(tmp_path) as page:
         await page.fill(task=TASK, workspace="/srv/work")
