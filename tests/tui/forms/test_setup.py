@@ -33,6 +33,7 @@ from tui.forms.fields import Choice, Line
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
 from tui.language import LANGUAGES, speak
+from tui.live.key_hints import Hints
 from tui.screens.dialog import QuestionScreen
 
 pytestmark = pytest.mark.slow
@@ -97,6 +98,17 @@ def fill(shown: SetupScreen, **lines: str) -> None:
 async def test_in_a_small_terminal_nothing_of_the_screen_below_is_seen_beside_it(tmp_path: Path) -> None:
     async with screen(tmp_path / "config.toml") as (_, shown, _):
         assert shown.query_one("#setup").region.width == 80
+
+
+async def test_in_the_smallest_terminal_all_keys_are_seen_in_the_longest_language(tmp_path: Path) -> None:
+    speak("ru")
+    try:
+        async with screen(tmp_path / "config.toml") as (pilot, shown, _):
+            await pilot.resize_terminal(40, 11)  # in the program an edge is above it
+            await pilot.pause()
+            assert shown.query_one(Hints).region.bottom <= shown.query_one("#setup").content_region.bottom
+    finally:
+        speak("en")
 
 
 async def test_an_endpoint_is_tested_a_model_chosen_and_both_are_saved_behind_what_was_there(
