@@ -114,6 +114,8 @@ class FindBar(Horizontal):
 
     def close(self) -> None:
         """Look for nothing any more."""
+        if self.asks == "go_to":
+            self._line.value = ""  # a number is not looked for next time
         self.asks = ""
         self._stop()
         self.set_class(True, "-closed")

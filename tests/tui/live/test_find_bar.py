@@ -126,6 +126,15 @@ async def test_a_message_is_gone_to_by_its_number(keys: str, expected: str) -> N
         assert screen.app.room._panes.active.follow
 
 
+async def test_the_number_of_a_message_is_not_looked_for_afterwards() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        for leaves in ("enter", "escape"):
+            await screen.press("colon", "1", leaves)
+            assert bar(await screen.press("slash")) == "/"
+            await screen.press("escape")
+
+
 async def test_letters_are_no_number_of_a_message_which_is_said_and_can_be_mended() -> None:
     async with opened() as screen:
         await with_words(screen)
