@@ -38,7 +38,7 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "setting.thinking_enabled.on": "on, if the model can",
     "setting.workspace.empty": "none",
     "setting.workspace.wrong": "enter a full path, beginning with {root}",
-    "chat_form.tools": "tools, space marks",
+    "chat_form.tools": "tools (press space to mark)",
     "chat_form.tools.default": "default (all except the tools for rooms)",
     "chat_form.tools.all": "default (all)",
     "chat_form.tools.asks": "asks first",

@@ -495,7 +495,7 @@ ENGLISH: Final[dict[str, str]] = {
     "setting.synthesis.on": "an agent sums up at the end",
     "setting.synthesis.off": "none",
     "setting.workspace": "working folder",
-    "settings.tools": "tools the agents may use, space marks",
+    "settings.tools": "tools the agents may use (press space to mark)",
     "settings.agents": "in speaking order",
     "settings.hint": "enter save · tab next · on an agent: enter edit · {settings.add} add"
     " · {settings.remove} remove · {settings.earlier} {settings.later} move · {settings.back} back"

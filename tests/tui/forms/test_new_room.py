@@ -353,7 +353,7 @@ async def test_a_server_without_tools_says_so_and_makes_rooms_all_the_same(tmp_p
     async with listed(tmp_path, room(1), room(2), size=(120, 50)) as seen:
         seen.client.no_tools = NotOffered("this server has no tools")
         text = await seen.press("n", "ctrl+o", *"Why?")
-        assert "space marks: this server has no tools" in text
+        assert "to mark): this server has no tools" in text
         await seen.press("ctrl+n")
         assert [made["task"] for made in seen.client.made] == ["Why?"]
 
