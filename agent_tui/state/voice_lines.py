@@ -155,7 +155,7 @@ class VoiceLines:
             self._by_segment[event.segment_id] = line.id
         if line.item_id or (event.segment_id in line.finals and not event.is_final):
             return  # it is stored already, or this is an older version that came late
-        if event.is_final and self._join_wordless("person", event.segment_id, text, event.identity):
+        if self._join_wordless("person", event.segment_id, text, event.identity):
             self._drop_part(line, event.segment_id)  # its item came before it, when it had other words
             return
         line.parts[event.segment_id] = text

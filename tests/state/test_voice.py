@@ -230,17 +230,12 @@ def test_an_answer_whose_words_come_after_its_item_stands_there_once() -> None:
 
 def test_words_that_are_corrected_after_their_item_are_said_once() -> None:
     item = vo.SpokenItem("u1", "user", "What rooms are there?")
-    state = state_after(
-        [
-            *JOINED,
-            vo.WordsHeard("s", "What room are running?", identity="me"),
-            vo.ItemStored(item),
-            vo.WordsHeard("s", item.text, identity="me"),
-            vo.WordsHeard("s", item.text, is_final=True, identity="me"),
-            vo.WordsHeard("s", item.text, is_final=True, identity="me"),
-        ]
-    )
-    assert said(state) == [("person", item.text)]
+    first = vo.WordsHeard("s", "What room are running?", identity="me")
+    corrected = vo.WordsHeard("s", item.text, identity="me")
+    final = vo.WordsHeard("s", item.text, is_final=True, identity="me")
+    for more in ((), (final,), (final, final)):
+        state = state_after([*JOINED, first, vo.ItemStored(item), corrected, *more])
+        assert said(state) == [("person", item.text)]
 
 
 def test_several_pieces_of_one_turn_are_one_line() -> None:
