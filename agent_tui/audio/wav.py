@@ -103,7 +103,7 @@ def _sound(data: bytes) -> bytes:
         body = data[place + 8 : place + 8 + size] if size or name != b"data" else data[place + 8 :]
         if name == b"fmt ":
             form = body
-        elif name == b"data" and form is not None:
+        elif name == b"data" and form is not None and body:
             return _converted(form, body)
         place += 8 + size + size % 2
     raise ValueError("There is no sound in it.")

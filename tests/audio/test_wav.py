@@ -103,6 +103,7 @@ def test_a_file_that_was_cut_gives_what_there_is(tmp_path: Path) -> None:
         (b"", "RIFF"),
         (b"ID3 this is an mp3", "RIFF"),
         (wav(1, 16, 48_000, 1, b"")[:20], "no sound"),
+        (wav(1, 16, 48_000, 1, b""), "no sound"),
         (wav(85, 16, 48_000, 1, b"mp3 in a wav"), "encoding"),
         (wav(1, 16, 0, 1, b"\0\0"), "0 Hz"),
         (wav(1, 16, 48_000, 0, b"\0\0"), "0 channels"),
