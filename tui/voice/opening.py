@@ -70,6 +70,10 @@ class VoiceOpening:
             from agent_tui.audio.wav import read_wav
 
             request = replace(request, speech=await asyncio.to_thread(read_wav, request.wav))
+        if request.record is not None:
+            from agent_tui.audio.recording import Recording
+
+            Recording(request.record).close()  # says whether it can be written
         if request.script is not None:
             return self._scripted(request, voice, request.script)
         livekit = named_livekit(voice, url=request.url, token=request.token)

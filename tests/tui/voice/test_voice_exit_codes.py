@@ -46,6 +46,12 @@ def test_2_something_has_to_be_set_up_first(home: Home) -> None:
     )
 
 
+def test_2_a_recording_that_cannot_be_written_is_told_before_anything_is_started(home: Home) -> None:
+    ran = home.run(*TYPED, "--record", "nowhere/answer.wav", AGENT_TUI_URL="http://127.0.0.1:9")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "nowhere/answer.wav cannot be written" in one_line(ran.stderr)
+
+
 def test_the_worker_runs_in_the_python_that_was_set_up(home: Home, tmp_path: Path) -> None:
     done = home.run("voice-agent")
     assert (done.returncode, done.stdout) == (2, "")
