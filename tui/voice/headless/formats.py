@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from agent_tui.model.events import Step
 from agent_tui.model.inert import inert
 from agent_tui.model.voice import TurnTimes
-from agent_tui.state.steps import StepState
 from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
-from tui.cli.headless.formats import Ending, FormatName, Record, as_told, format_named
+from tui.cli.headless.formats import Ending, FormatName, Record, format_named
 from tui.live.signs import CUT
 from tui.screens.words import say
 
@@ -31,7 +31,7 @@ class VoiceFormat:
     def words(self, line: VoiceLine, *, is_final: bool) -> None:
         """Take what was said; ``is_final``: this is the final version, and comes once for each line."""
 
-    def step(self, step: StepState) -> None:
+    def step(self, step: Step) -> None:
         """Take a call of a tool, or its result."""
 
     def metrics(self, line: VoiceLine) -> None:
@@ -66,8 +66,8 @@ class VoiceStream(VoiceFormat):
             data["interrupted"] = line.status in ("cut", "lost")
         self._write(name, data)
 
-    def step(self, step: StepState) -> None:
-        self._write("process_step", {"step": step_fields(as_told(step))})
+    def step(self, step: Step) -> None:
+        self._write("process_step", {"step": step_fields(step)})
 
     def metrics(self, line: VoiceLine) -> None:
         self._turns += 1

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.model.errors import AgentTuiError, NotFound, Refused, not_written
-from agent_tui.model.events import ToolStatusChanged, TurnNoted
+from agent_tui.model.events import Step, ToolStatusChanged, TurnNoted
 from agent_tui.model.voice import (
     AgentStateChanged,
     LinkMeasured,
@@ -28,7 +28,7 @@ from agent_tui.state.voice_lines import VoiceLine
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import note_line
-from tui.cli.headless.formats import Ending, FormatName
+from tui.cli.headless.formats import Ending, FormatName, as_told
 from tui.cli.headless.interrupts import Interrupts, carried_out, take_until_ending, until_its_end
 from tui.cli.headless.lines import TypedLines
 from tui.cli.headless.telling import declined, refusal
@@ -243,7 +243,7 @@ class TalkOutput:
         self._now = now
         self._final: set[str] = set()  # ids of lines that were written as final
         self._growing: dict[str, str] = {}  # what was written of the others
-        self._steps: dict[tuple[str, str], str] = {}
+        self._steps: dict[tuple[str, str], Step] = {}
         self._user = ""  # what the person does; "" if the agent does not say
         self._asked_at: float | None = None  # when a person had said something that is not answered yet
         self._measured: float | None = None  # and how long it took until the agent spoke
@@ -315,7 +315,7 @@ class TalkOutput:
 
     def _tell_step(self, line: VoiceLine) -> None:
         call = self._state.lines.step_of(line)
-        for step in (call, call.result):
-            if step is not None and self._steps.get((line.turn_id, step.id)) != step.status:
-                self._steps[line.turn_id, step.id] = step.status
+        for step in map(as_told, filter(None, (call, call.result))):
+            if self._steps.get((line.turn_id, step.id)) != step:
+                self._steps[line.turn_id, step.id] = step
                 self._form.step(step)
