@@ -236,14 +236,16 @@ class VoiceState:
             self._take_user_word()
 
     def _agent_joined(self, event: vo.AgentJoined) -> None:
-        came_back, self.agent_left = bool(self.agent_left), ""
+        left, self.agent_left = self.agent_left, ""
         self.agent = event
         if self.link.status == "connected" and self.link.reason:  # the connection had been given up
             self.link = vo.LinkMoved("connected")
         self._move("agent joined")
         self._see_agent()
-        if came_back:
-            self.lines.notice("agent_back", event.name or event.identity)
+        if left:
+            self.lines.notice(
+                "agent_back" if left == event.identity else "joined", event.name or event.identity
+            )
 
     def _agent_gone(self, event: vo.AgentLeft) -> None:
         if self.agent is None or self.agent.identity != event.identity:

@@ -113,6 +113,11 @@ def test_a_lost_agent_is_waited_for_again() -> None:
     assert notices(state) == [("agent_left", "demo"), ("agent_back", "demo")]
 
 
+def test_another_agent_than_the_one_that_left_joins_and_is_not_back() -> None:
+    state = state_after([*JOINED, vo.AgentLeft("agent-demo"), vo.AgentJoined("agent-7", "Nova")])
+    assert notices(state) == [("agent_left", "demo"), ("joined", "Nova")]
+
+
 def test_reconnecting_lies_over_the_phase_and_leaves_a_mark() -> None:
     state = state_after([*JOINED, vo.LinkMoved("reconnecting", attempt=2)])
     assert (state.phase, "reconnecting" in state.overlays, state.link.attempt) == ("listening", True, 2)
