@@ -48,7 +48,7 @@ JOIN_TIMED_OUT: Final = Reason(
 AGENT_ABSENT: Final = Reason(
     "agent_absent",
     "The agent did not join the room.",
-    "Retry, start a local agent, or go on with text only.",
+    "Check that one is running for this server.",
 )
 AGENT_SILENT: Final = Reason(
     "agent_silent",

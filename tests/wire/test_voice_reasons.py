@@ -66,6 +66,6 @@ def test_an_error_that_nobody_knows_is_quoted_without_its_token_and_without_cont
 
 def test_a_detail_is_one_line() -> None:
     assert why.AGENT_ABSENT.detail == (
-        "The agent did not join the room. Retry, start a local agent, or go on with text only."
+        "The agent did not join the room. Check that one is running for this server."
     )
     assert why.LEFT.detail == "You left the voice room."

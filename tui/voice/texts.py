@@ -96,8 +96,9 @@ def card(state: VoiceState, shown: VoiceShown) -> Card | None:
         detail = _detail(state) or say("voice.card.ended.other")
         return Card(detail, (retry, leave), is_failure=state.phase == "failed")
     if is_absent(state):
-        helps = (retry, local, text) if shown.may_use_local else (retry, text)
-        return Card(_detail(state) or say("voice.card.absent"), helps)
+        others = (local, shown.may_use_local), (text, "text_only" not in overlays)
+        keys = (retry, *(key for key, is_offered in others if is_offered))
+        return Card(_detail(state) or say("voice.card.absent"), keys)
     if "agent_left" in overlays:
         return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
     if "not_linked" in overlays:

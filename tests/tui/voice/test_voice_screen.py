@@ -337,6 +337,14 @@ async def test_a_line_that_was_not_sent_is_marked_and_stays_in_the_line() -> Non
 # --- sessions --------------------------------------------------------------------------------------------
 
 
+async def test_who_types_only_is_not_offered_to_type_only_when_the_agent_is_absent() -> None:
+    async with opened(*THERE[:2], ABSENT) as seen:
+        assert "l local agent · t text only" in seen.now
+        text = await seen.press("t")
+        assert "r retry · l local agent" in text
+        assert "t text only" not in text
+
+
 async def test_an_absent_agent_can_be_waited_for_again_or_replaced() -> None:
     async with opened(*THERE[:2], ABSENT) as seen:
         assert "r retry · l local agent · t text only" in seen.now
