@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import SpokenItem
 from tui.screens.localised import localised
+from tui.screens.words import say
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient
@@ -48,7 +49,7 @@ class Keeper:
         self._storing: asyncio.Task[None] | None = None  # the newest item
 
     def keep(self, items: Iterable[SpokenItem], speaker: str = "") -> None:
-        """Store items; ``speaker`` is the agent's name."""
+        """Store items; ``speaker`` is the agent's name, "" if it has none."""
         for item in items:
             if item.role in ROLES and item.id and item.text.strip() and item.id not in self._seen:
                 self._seen.add(item.id)
@@ -84,7 +85,7 @@ def _fields(item: SpokenItem, speaker: str) -> dict[str, object]:
         "client_key": item.id,
         "role": item.role,
         "content": item.text,
-        "speaker": speaker if item.role == "assistant" else "",
+        "speaker": (speaker or say("voice.line.agent")) if item.role == "assistant" else "",
         "interrupted": item.interrupted,
         "spoken": {**times, **{name: value for name, value in moments.items() if value is not None}},
     }

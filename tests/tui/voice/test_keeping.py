@@ -83,6 +83,15 @@ async def test_items_of_both_sides_are_kept_once_and_the_rest_is_not() -> None:
     ]
 
 
+async def test_the_answer_of_an_agent_without_a_name_is_not_kept_as_that_of_our_model() -> None:
+    calls = FakeCalls()
+    ours = keeper(calls)
+    ours.keep([SpokenItem("a", "assistant", "Good")])
+    await settle()
+    await ours.aclose()
+    assert [kept["speaker"] for kept in calls.kept] == ["agent"]
+
+
 async def test_a_backend_that_keeps_nothing_is_asked_once() -> None:
     calls = FakeCalls()
     calls.refuse = ConnectFailed("nobody answers")
