@@ -5,10 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from agent_tui.clients.voice.client import VoiceClient
-from agent_tui.model.voice import ItemStored, LinkMoved, SpokenItem, VoiceEvent
+from agent_tui.clients.voice.room import RoomClient
+from agent_tui.clients.voice.tokens import StaticToken
+from agent_tui.model.voice import (
+    AgentJoined,
+    AgentStateChanged,
+    ItemStored,
+    LinkMoved,
+    SpokenItem,
+    VoiceEvent,
+)
+from tests.clients.voice import rooms
+from tests.fakes.sound import FedSound
 
 PATIENCE_SECONDS = 60.0
 E = TypeVar("E")
@@ -86,3 +98,17 @@ async def following(client: VoiceClient) -> AsyncIterator[Followed]:
         await asyncio.gather(task, return_exceptions=True)
     if not task.cancelled() and (error := task.exception()) is not None:
         raise error
+
+
+def session_of(
+    livekit: rooms.LiveKit, sound: FedSound, folder: Path, identity: str = "alice", **more: object
+) -> RoomClient:
+    """Return the client of a person in the room."""
+    token = StaticToken(livekit.url, livekit.token(identity, rooms.ROOM))
+    return RoomClient(token, sound, log_path=folder / f"{identity}.log", **more)  # type: ignore[arg-type]
+
+
+async def listening(session: Followed, after: int = 0) -> None:
+    """Return when the agent listens and its session is known."""
+    await session.first(AgentJoined, like=lambda event: event.has_session)
+    await session.first(AgentStateChanged, after, like=lambda event: event.state == "listening")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import http.client
+import importlib.util
 import json
 import os
 import secrets
@@ -18,15 +19,29 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from livekit import api
 
+from agent_tui.network import has_interface
+
 PATIENCE_SECONDS = 60.0
+ROOM = "demo"
 ROOT = Path(__file__).parents[3]
 
 
 def find_server() -> str:
     """Return the livekit-server of the variable or of PATH, empty when there is none."""
     return os.environ.get("LIVEKIT_SERVER") or shutil.which("livekit-server") or ""
+
+
+NEEDED = [  # marks of a test in a room
+    pytest.mark.voice,
+    pytest.mark.skipif(not find_server(), reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"),
+    pytest.mark.skipif(
+        not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras"
+    ),
+    pytest.mark.skipif(not has_interface(), reason="WebRTC needs an interface besides loopback"),
+]
 
 
 def die_with_parent() -> None:
@@ -111,7 +126,7 @@ class LiveKit:
             self._child.terminate()
             await asyncio.wait({asyncio.create_task(self._child.wait())}, timeout=0.5)
 
-    def token(self, identity: str, room: str = "demo", *, seconds: float = 600.0, agent: bool = False) -> str:
+    def token(self, identity: str, room: str = ROOM, *, seconds: float = 600.0, agent: bool = False) -> str:
         """Return a token that it signs."""
         token = api.AccessToken(self.key, self.secret).with_identity(identity).with_name(identity.title())
         grants = api.VideoGrants(room_join=True, room=room)
@@ -144,7 +159,7 @@ class AgentProcess:
     def __init__(self, child: asyncio.subprocess.Process) -> None:
         self.child = child
 
-    async def join(self, livekit: LiveKit, room: str = "demo", identity: str = "agent") -> None:
+    async def join(self, livekit: LiveKit, room: str = ROOM, identity: str = "agent") -> None:
         """Let it join a room; returns when it listens."""
         assert self.child.stdin is not None
         assert self.child.stdout is not None

@@ -1,93 +1,33 @@
-"""A session in a real LiveKit room, with a real agent that hears and speaks tones."""
+"""A session in a real LiveKit room, with a real agent that hears and speaks tones: what both sides say."""
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
-import os
-import signal
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 from livekit import api
 
-from agent_tui.clients.voice.room import RoomClient
-from agent_tui.clients.voice.signing import SignedTokens
-from agent_tui.clients.voice.tokens import Guest, StaticToken
 from agent_tui.model.errors import ConfigError, NotOffered, Refused
 from agent_tui.model.events import StepSet, ToolStatusChanged
 from agent_tui.model.voice import (
     AgentJoined,
-    AgentLeft,
     AgentStateChanged,
-    HistoryLoaded,
     ItemStored,
     LinkMeasured,
-    LinkMoved,
     MicChanged,
     PeopleChanged,
     UserStateChanged,
     WordsHeard,
-    WordsLost,
     WordsSpoken,
     WordsTyped,
 )
-from agent_tui.network import has_interface
 from tests.clients.voice import rooms
-from tests.clients.voice.following import PATIENCE_SECONDS, Followed, eventually, following
+from tests.clients.voice.following import eventually, following, listening, session_of
 from tests.fakes.sound import FedSound
 from tests.fakes.tones import STORY
 
-pytestmark = [
-    pytest.mark.voice,
-    pytest.mark.skipif(
-        not rooms.find_server(), reason="no livekit-server: set LIVEKIT_SERVER or put it on PATH"
-    ),
-    pytest.mark.skipif(
-        not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras"
-    ),
-    pytest.mark.skipif(not has_interface(), reason="WebRTC needs an interface besides loopback"),
-]
-ROOM = "demo"
-
-
-@pytest.fixture
-async def livekit(tmp_path: Path) -> AsyncIterator[rooms.LiveKit]:
-    """A server; after the test no log of anybody holds a token."""
-    async with rooms.server(tmp_path) as livekit:
-        yield livekit
-    for log in await asyncio.to_thread(lambda: list(tmp_path.glob("*.log*"))):
-        if log.name != "livekit.log":  # the server's own
-            assert "eyJ" not in await asyncio.to_thread(log.read_text), log
-
-
-@pytest.fixture
-async def agent(tmp_path: Path) -> AsyncIterator[rooms.AgentProcess]:
-    async with rooms.agent_process(tmp_path) as agent:
-        yield agent
-
-
-@pytest.fixture
-async def sound() -> AsyncIterator[FedSound]:
-    sound = FedSound()
-    await sound.open()
-    yield sound
-    await sound.aclose()
-
-
-def session_of(
-    livekit: rooms.LiveKit, sound: FedSound, folder: Path, identity: str = "alice", **more: object
-) -> RoomClient:
-    token = StaticToken(livekit.url, livekit.token(identity, ROOM))
-    return RoomClient(token, sound, log_path=folder / f"{identity}.log", **more)  # type: ignore[arg-type]
-
-
-async def listening(session: Followed, after: int = 0) -> None:
-    """Return when the agent listens and its session is known."""
-    await session.first(AgentJoined, like=lambda event: event.has_session)
-    await session.first(AgentStateChanged, after, like=lambda event: event.state == "listening")
+pytestmark = rooms.NEEDED
 
 
 async def test_a_spoken_dialogue_with_a_tool_shows_every_word_step_and_time(
@@ -218,12 +158,12 @@ async def test_a_microphone_that_the_server_mutes_is_shown_as_muted(
 ) -> None:
     async with following(session_of(livekit, sound, tmp_path)) as session, livekit.admin() as admin:
         await session.link("connected")
-        asked = api.RoomParticipantIdentity(room=ROOM, identity="alice")
+        asked = api.RoomParticipantIdentity(room=rooms.ROOM, identity="alice")
         tracks: list[str] = []
         async with asyncio.timeout(30.0):
             while not tracks:
                 tracks = [track.sid for track in (await admin.room.get_participant(asked)).tracks]
-        mute = api.MuteRoomTrackRequest(room=ROOM, identity="alice", track_sid=tracks[0], muted=True)
+        mute = api.MuteRoomTrackRequest(room=rooms.ROOM, identity="alice", track_sid=tracks[0], muted=True)
         await admin.room.mute_published_track(mute)
         await session.first(MicChanged, like=lambda event: event.is_muted)
 
@@ -303,337 +243,8 @@ async def test_a_file_reaches_an_agent_that_takes_files(
             with pytest.raises(ConfigError):
                 await client.send_file(wrong)
         await client.send_file(tmp_path / "notes.txt")
-        asked = api.RoomParticipantIdentity(room=ROOM, identity="agent")
+        asked = api.RoomParticipantIdentity(room=rooms.ROOM, identity="agent")
         async with asyncio.timeout(30.0):
             size = ""
             while size != "100000":
                 size = (await admin.room.get_participant(asked)).attributes.get("test.file-bytes", "")
-
-
-async def test_an_absent_agent_is_explained_and_called_again(
-    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
-) -> None:
-    client = session_of(livekit, sound, tmp_path, absent_seconds=0.5)
-    async with following(client) as session:
-        await session.link("connected")
-        explained = await session.first(LinkMoved, like=lambda event: event.reason == "agent_absent")
-        assert explained.status == "connected"
-        assert "did not join" in explained.detail
-        at = len(session.events)
-        await client.retry()
-        await session.first(LinkMoved, at, like=lambda event: event.detail == "Waiting for the agent.")
-        await agent.join(livekit)
-        await listening(session)
-
-
-async def test_an_agent_that_is_still_being_started_is_not_called_absent(
-    livekit: rooms.LiveKit, sound: FedSound
-) -> None:
-    class Starting(StaticToken):
-        calls = 0
-
-        async def call_agent(self) -> bool:
-            self.calls += 1
-            return self.calls < 3
-
-    tokens = Starting(livekit.url, livekit.token("alice"))
-    async with following(RoomClient(tokens, sound, absent_seconds=0.1)) as session:
-        await session.first(LinkMoved, like=lambda event: event.reason == "agent_absent")
-        assert tokens.calls == 3
-
-
-async def test_an_agent_that_is_killed_leaves_its_last_words_marked_and_may_come_back(
-    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
-) -> None:
-    await agent.join(livekit)
-    client = session_of(livekit, sound, tmp_path)
-    async with following(client) as session, livekit.admin() as admin:
-        await listening(session)
-        await client.say("tell me a long story")
-        segment = (await session.first(WordsSpoken, like=lambda event: "sentence" in event.text)).segment_id
-        agent.child.kill()
-        await agent.child.wait()
-        # The server would notice after 20 s.
-        await admin.room.remove_participant(api.RoomParticipantIdentity(room=ROOM, identity="agent"))
-        await session.first(AgentLeft)
-        assert (await session.first(WordsLost)).segment_id == segment
-        at = len(session.events)
-        async with rooms.agent_process(tmp_path) as again:
-            await again.join(livekit)
-            await session.first(AgentJoined, at, like=lambda event: event.has_session)
-            await session.first(HistoryLoaded, at)
-
-
-async def test_a_server_that_is_killed_and_comes_back_finds_everybody_again(
-    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
-) -> None:
-    await agent.join(livekit)
-    # On a slow machine the agent may try for longer than a person is left without news.
-    client = session_of(livekit, sound, tmp_path, back_seconds=PATIENCE_SECONDS)
-    async with following(client) as session:
-        await listening(session)
-        # An agent whose track is not published when the server dies never speaks.
-        await sound.say("who are you")
-        await session.item("assistant", "I am an agent")
-        await livekit.kill()
-        await session.link("reconnecting")
-        at = len(session.events)
-        await livekit.start()
-        await session.link("connected", at)
-        await session.first(HistoryLoaded, at)
-        assert not session.all(AgentLeft)
-        await sound.say("hello there")
-        await session.item("assistant", "You said hello there.", at)
-
-
-async def test_a_server_that_is_restarted_is_joined_again_with_a_microphone_that_works(
-    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
-) -> None:
-    async with following(session_of(livekit, sound, tmp_path, rejoin_delays=(0.5,) * 20)) as session:
-        await session.first(PeopleChanged)
-        await livekit.shut_down()
-        # The socket may be gone before the server has said why.
-        lost = await session.first(LinkMoved, like=lambda event: event.reason == "server_shutdown")
-        assert (lost.status, lost.attempt) == ("reconnecting", 1)
-        at = len(session.events)
-        await livekit.start()
-        await session.link("connected", at)
-        await agent.join(livekit)
-        await listening(session, at)
-        await sound.say("hello there")
-        await session.item("assistant", "You said hello there.", at)
-
-
-@pytest.mark.long
-async def test_a_server_that_is_killed_for_good_ends_the_session_with_a_reason(
-    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
-) -> None:
-    async with following(session_of(livekit, sound, tmp_path, rejoin_delays=(0.01, 0.01))) as session:
-        await session.link("connected")
-        await livekit.kill()
-        failed = await session.link("failed")
-        assert (failed.reason, failed.attempt) == ("refused", 2)
-        await session.until(lambda: session.is_over)
-        assert [event.attempt for event in session.all(LinkMoved) if event.status == "reconnecting"] == [
-            0,
-            1,
-            2,
-        ]
-
-
-async def test_a_room_that_is_deleted_and_a_person_who_is_removed_do_not_come_back(
-    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
-) -> None:
-    client = session_of(livekit, sound, tmp_path)
-    async with livekit.admin() as admin:
-        for act, reason in (
-            (lambda: admin.room.delete_room(api.DeleteRoomRequest(room=ROOM)), "room_deleted"),
-            (lambda: admin.room.remove_participant(_alice()), "removed"),
-        ):
-            async with following(client) as session:
-                await session.first(PeopleChanged)
-                await act()
-                assert (await session.link("ended")).reason == reason
-                await session.until(lambda: session.is_over)
-
-
-async def test_the_same_identity_elsewhere_ends_the_older_session(
-    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
-) -> None:
-    async with following(session_of(livekit, sound, tmp_path)) as older:
-        await older.first(PeopleChanged)
-        async with following(session_of(livekit, FedSound(), tmp_path)) as newer:
-            await newer.link("connected")
-            assert (await older.link("ended")).reason == "duplicate_identity"
-
-
-@pytest.mark.parametrize(
-    ("kind", "reason"),
-    [
-        ("expired", "token_expired"),
-        ("other secret", "token_refused"),
-        ("unknown key", "unknown_key"),
-        ("garbage", "bad_token"),
-        ("nobody", "refused"),
-    ],
-)
-async def test_a_token_that_does_not_let_in_is_explained_and_never_shown(
-    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path, kind: str, reason: str,
-    capfd: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    guest = Guest(ROOM, "alice")
-    url, token = livekit.url, livekit.token("alice", ROOM)
-    match kind:
-        case "expired":
-            token = livekit.token("alice", ROOM, seconds=-600)
-        case "other secret":
-            token = (await SignedTokens(url, livekit.key, "x" * 40, guest).ticket()).token
-        case "unknown key":
-            token = (await SignedTokens(url, "nobody", livekit.secret, guest).ticket()).token
-        case "garbage":
-            token = "eyJnothing"
-        case _:
-            url = "ws://127.0.0.1:9"
-    log = tmp_path / "alice.log"
-    client = RoomClient(StaticToken(url, token), sound, log_path=log)
-    async with following(client) as session:
-        failed = await session.link("failed")
-        assert failed.reason == reason
-        assert "eyJ" not in str(session.events)
-    assert "eyJ" not in "".join(capfd.readouterr())
-    assert not log.exists() or "eyJ" not in log.read_text()
-
-
-async def test_two_terminals_see_the_same_and_the_agent_listens_to_whoever_asks(
-    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
-) -> None:
-    await agent.join(livekit)
-    alice, bobs = session_of(livekit, sound, tmp_path), FedSound()
-    await bobs.open()
-    bob = session_of(livekit, bobs, tmp_path, "bob")
-    async with following(alice) as hers:
-        await listening(hers)
-        async with following(bob) as his:
-            await listening(his)
-            await sound.say("hello there")
-            assert (await hers.item("assistant", "hello there")) == (
-                await his.item("assistant", "hello there")
-            )
-            assert (await his.first(WordsHeard)).identity == "alice"
-            await eventually(lambda: bobs.last_loud_at > 0)
-            await bob.ask_to_listen()
-            for followed in (hers, his):
-                await followed.first(
-                    PeopleChanged,
-                    like=lambda event: is_there(event, "bob", is_heard=True),
-                )
-            await bobs.say("who are you")
-            await hers.item("assistant", "I am an agent")
-            heard = await hers.first(WordsHeard, like=lambda event: event.text == "who are you")
-            assert heard.identity == "bob"
-            await bob.mute(True)
-            await hers.first(
-                PeopleChanged,
-                like=lambda event: is_there(event, "bob", is_muted=True),
-            )
-        await hers.first(PeopleChanged, len(hers.events) - 1, like=lambda event: len(event.people) == 2)
-    await bobs.aclose()
-
-
-@pytest.mark.parametrize(("mode", "has_session"), [("plain", True), ("no-session", False)])
-async def test_a_second_terminal_follows_an_agent_that_listens_to_the_first_alone(
-    mode: str, has_session: bool, livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
-) -> None:
-    bobs = FedSound()
-    await bobs.open()
-    alice, bob = session_of(livekit, sound, tmp_path), session_of(livekit, bobs, tmp_path, "bob")
-    async with rooms.agent_process(tmp_path, mode) as agent, following(alice) as hers:
-        await agent.join(livekit)
-        await hers.first(AgentStateChanged, like=lambda event: event.state == "listening")
-        async with following(bob) as his:
-            joined = await his.first(AgentJoined, like=lambda event: event.has_session is has_session)
-            assert not joined.takes_requests
-            await his.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
-            await sound.say("hello there")
-            await his.first(WordsHeard, like=lambda event: event.is_final and event.identity == "alice")
-            await his.first(WordsSpoken, like=lambda event: event.is_final)
-            await eventually(lambda: bobs.last_loud_at > 0)
-            if has_session:
-                await bob.say("what time is it")
-                await his.item("user", "what time is it")
-                await hers.item("assistant", "half past nine")
-                assert not his.all(WordsLost)
-            else:
-                with pytest.raises(NotOffered):
-                    await bob.say("what time is it")
-                assert not his.all(WordsTyped)
-    await bobs.aclose()
-
-
-async def test_an_agent_whose_person_has_left_hears_nobody_but_answers_what_is_typed(
-    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
-) -> None:
-    bobs = FedSound()
-    await bobs.open()
-    alice, bob = session_of(livekit, sound, tmp_path), session_of(livekit, bobs, tmp_path, "bob")
-    async with rooms.agent_process(tmp_path, "plain") as agent, AsyncExitStack() as later:
-        async with following(alice) as hers:
-            await agent.join(livekit)
-            await listening(hers)
-            his = await later.enter_async_context(following(bob))
-            await his.first(AgentJoined, like=lambda event: event.has_session)
-            await his.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
-            at = len(his.events)
-        left = await his.first(PeopleChanged, at, like=lambda event: not is_there(event, "alice"))
-        assert not any(person.is_heard for person in left.people)
-        await bob.say("what time is it")
-        await his.item("user", "what time is it", at)
-        await his.item("assistant", "half past nine", at)
-        again = session_of(livekit, sound, tmp_path)
-        async with following(again):  # under the same identity: it waits for her
-            await his.first(PeopleChanged, at, like=lambda event: is_there(event, "alice", is_heard=True))
-    await bobs.aclose()
-
-
-async def test_what_a_second_terminal_types_is_answered_and_the_agent_listens_to_it_then(
-    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
-) -> None:
-    await agent.join(livekit)
-    alice, bobs = session_of(livekit, sound, tmp_path), FedSound()
-    await bobs.open()
-    bob = session_of(livekit, bobs, tmp_path, "bob")
-    async with following(alice) as hers:
-        await listening(hers)
-        async with following(bob) as his:
-            await listening(his)
-            await his.first(PeopleChanged, like=lambda event: is_there(event, "alice", is_heard=True))
-            await bob.say("who are you")
-            await hers.item("assistant", "I am an agent")
-            await hers.first(PeopleChanged, like=lambda event: is_there(event, "bob", is_heard=True))
-    await bobs.aclose()
-
-
-async def test_leaving_at_any_moment_leaves_nobody_in_the_room(
-    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
-) -> None:
-    for delay in (0.0, 0.01, 0.03, 0.1, 0.3):
-        async with following(session_of(livekit, sound, tmp_path)):
-            await asyncio.sleep(delay)  # a moment, not a wait: each of them has to be fine
-    async with livekit.admin() as admin:
-        everybody = api.ListParticipantsRequest(room=ROOM)
-        async with asyncio.timeout(30.0):
-            while (await admin.room.list_participants(everybody)).participants:
-                pass
-
-
-async def test_an_agent_is_called_by_name_when_the_room_is_made_and_again_when_it_does_not_come(
-    livekit: rooms.LiveKit, sound: FedSound, tmp_path: Path
-) -> None:
-    guest = Guest(ROOM, "alice", agent="helper", metadata="{}")
-    tokens = SignedTokens(livekit.url, livekit.key, livekit.secret, guest)
-    async with following(RoomClient(tokens, sound, absent_seconds=0.2)) as session, livekit.admin() as admin:
-        await session.first(LinkMoved, like=lambda event: event.reason == "agent_absent")
-        dispatched = await admin.agent_dispatch.list_dispatch(ROOM)
-        assert [(call.agent_name, call.metadata) for call in dispatched] == [("helper", "{}")] * 2
-
-
-async def test_an_agent_that_is_told_to_end_is_told_of_at_once(
-    livekit: rooms.LiveKit, agent: rooms.AgentProcess, sound: FedSound, tmp_path: Path
-) -> None:
-    await agent.join(livekit)
-    async with following(session_of(livekit, sound, tmp_path)) as session:
-        await listening(session)
-        os.kill(agent.child.pid, signal.SIGTERM)
-        assert (await session.first(AgentLeft)).identity == "agent"
-
-
-def is_there(event: PeopleChanged, identity: str, **how: bool) -> bool:
-    """Say whether somebody is in the room, and is so."""
-    return any(
-        person.identity == identity and all(getattr(person, name) is value for name, value in how.items())
-        for person in event.people
-    )
-
-
-def _alice() -> api.RoomParticipantIdentity:
-    return api.RoomParticipantIdentity(room=ROOM, identity="alice")
