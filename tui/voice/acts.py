@@ -11,6 +11,7 @@ from textual.app import SuspendNotSupported
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from agent_tui.model.inert import inert_line
+from agent_tui.voice_parts import missing_parts
 from tui.live.commands import NotDone
 from tui.live.exporting import written_path
 from tui.live.host import Host
@@ -50,8 +51,11 @@ class VoiceActs:
         state = self._run.state
         if binding_id == "voice.interrupt" and state.phase not in ANSWERING:
             return say("help.why.not_speaking")
-        if binding_id == "voice.set_up" and not isinstance(self._run.problem, NotSetUp):
-            return say("voice.set_up.done")
+        if binding_id == "voice.set_up":
+            lacks = (
+                isinstance(self._run.problem, NotSetUp) or missing_parts()
+            )  # a local session has no server
+            return "" if lacks else say("voice.set_up.done")
         if binding_id == "voice.local" and self._run.asks_our_agent:
             return say("voice.local.already")
         return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
@@ -101,14 +105,16 @@ class VoiceActs:
             self._host.warn(say("voice.nothing_waits"))
 
     async def _set_up(self) -> None:
-        """Run ``voice setup`` on the terminal, then try again."""
+        """Run ``voice setup`` on the terminal, then begin again, unless a session goes on as it was."""
+        lacked = missing_parts()
         command = [sys.executable, "-P", "-m", "tui", "voice", "setup"]
         try:
             await run_outside(self._host.screen.app, command, waits_if_failed=True)
         except SuspendNotSupported:
             self._host.warn(say("outside.here"))
         else:
-            self.begin()
+            if self._run.session is None or missing_parts() != lacked:
+                self.begin()
 
     def _open_devices(self) -> None:
         """Let the person choose a device; "" is the system's default."""

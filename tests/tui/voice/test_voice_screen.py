@@ -384,10 +384,19 @@ async def test_what_is_missing_can_be_got_from_the_screen() -> None:
     async with opened(source=source) as seen:
         assert "s get what is missing · r retry" in await seen.text()
         await seen.press("s")
+        assert seen.toasts == ["that needs a terminal of its own"]
         source.refuse = ConnectFailed("gone")
         assert "s get what is missing" not in await seen.press("r")
+
+
+async def test_the_server_that_a_local_session_lacks_can_be_got_from_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("LIVEKIT_SERVER", raising=False)
+    monkeypatch.setenv("PATH", "")
+    async with opened(*THERE) as seen:
         await seen.press("s")
-        assert seen.toasts == ["that needs a terminal of its own", "nothing is missing"]
+        assert seen.toasts == ["that needs a terminal of its own"]
 
 
 async def test_how_it_ended_is_the_exit_code() -> None:
