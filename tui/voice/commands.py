@@ -19,6 +19,7 @@ from agent_tui.config.voice import (
     named_livekit,
 )
 from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 from agent_tui.paths import file_exists, named_path
 from agent_tui.voice_parts import PARTS, find_agent_python, missing_parts, voice_folder
 from tui.cli import output
@@ -85,8 +86,8 @@ _HELP: Final = f"see {PROGRAM} voice --help"
 
 
 def _room(named: str | None) -> str:
-    room = load().voice.room or DEFAULT_ROOM if named is None else named.strip()
-    if not room or len(room) > MAX_ROOM_CHARACTERS:
+    room = load().voice.room or DEFAULT_ROOM if named is None else " ".join(named.split())
+    if not room or room != inert_line(room, MAX_ROOM_CHARACTERS):
         raise ConfigError(f"--room needs a name of at most {MAX_ROOM_CHARACTERS} characters", _HELP)
     return room
 

@@ -388,6 +388,7 @@ async def test_a_file_that_cannot_be_read_is_told_before_anything_is_started(tmp
         (["--output", "json"], "--output needs --wav FILE, or --text for lines from stdin"),
         (["--transcript", "t.txt"], "--transcript needs --wav FILE, or --text with --output"),
         (["--room", " "], "--room needs a name"),
+        (["--room", "a\u202eb"], "--room needs a name"),
         (["--agent", "no/such.py"], "there is no such file"),
         (["--token", "x", "--token-file", "y", "--wav", "z"], "name two tokens"),
     ],
