@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import signal
 import subprocess
@@ -26,6 +27,7 @@ pytestmark = [
     ),
     pytest.mark.skipif(not has_interface(), reason="WebRTC needs an interface besides loopback"),
 ]
+AGENT = Path(__file__).parents[2] / "fakes" / "voiceless_agent.py"
 TYPED = ("voice", "--text", "--output", "stream-json")
 
 
@@ -106,3 +108,12 @@ async def test_3_ctrl_c_while_it_waits_for_the_agent(home: Home, livekit: rooms.
         child.kill()
     assert child.returncode == exits.PAUSED
     assert json.loads(written.splitlines()[-1])["data"]["reason"] == "interrupted"
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras")
+async def test_the_conversation_that_is_kept_of_an_agent_of_ones_own_is_named(home: Home) -> None:
+    command = ("voice", "--agent", str(AGENT), "--text", "--output", "json")
+    done = await asyncio.to_thread(home.run, *command, stdin="Hello\n")
+    kept = json.loads(done.stdout)["conversation"]
+    exported = await asyncio.to_thread(home.run, "conversations", "export", str(kept))
+    assert "You said Hello." in exported.stdout

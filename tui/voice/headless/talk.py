@@ -71,7 +71,7 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
                 denying = group.create_task(follow_log(client, session))
                 ending = await HeadlessTalk(session, form, state, lines).run(interrupts)
                 denying.cancel()
-            kept_as = session.conversation_id if said_lines(state) else ""  # a log of nothing is deleted
+            kept_as = session.log_id if said_lines(state) else ""  # a log of nothing is deleted
             return ending, None
         finally:
             await voice.aclose()
