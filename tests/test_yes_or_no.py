@@ -14,6 +14,8 @@ from agent_tui.yes_or_no import yes_or_no
         ("Yes, please.", True),
         ("Okay, go ahead, thanks.", True),
         ("do it", True),
+        ("y", True),
+        ("n", False),
         ("No.", False),
         ("Oh, don’t do that.", False),
         ("So don't do that.", False),
