@@ -217,7 +217,7 @@ class Hub:
         self._rooms.setdefault(room_id, _Room()).readers.add(reader)
         self._tell()
         try:
-            if self._closed.is_set() or not await self._exists(room_id):
+            if self._closed.is_set() or not await self._store.read(reads.exists, room_id):
                 return
             last, in_log = after, True
             while in_log or not reader.done:
@@ -287,9 +287,6 @@ class Hub:
     def _tell(self) -> None:
         for callback in self.on_watchers:
             callback()
-
-    async def _exists(self, room_id: str) -> bool:
-        return await self._store.read(reads.exists, room_id)
 
     def _leave(self, room_id: str, reader: _Reader) -> None:
         room = self._rooms[room_id]

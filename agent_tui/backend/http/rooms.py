@@ -167,7 +167,7 @@ class RoomRoutes:
         return json_answer(_queue_fields(await self._engine.rooms.drop_queued(room_id, message_id)))
 
     def _accumulator(self, request: Request) -> Accumulator | None:
-        return None if request.query_params.get("accumulated") == "0" else Accumulator(self._hub)
+        return None if request.query_params.get("accumulated") == "0" else Accumulator(self._hub.text_before)
 
 
 def _queue_fields(queue: Sequence[QueuedMessage]) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, aclosing, nullcontext
-from typing import Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -37,21 +36,16 @@ HEADERS = {
 log = logging.getLogger(__name__)
 
 
-class TextBefore(Protocol):
-    """What a stream needs if it begins in the middle of a message (the hub has it)."""
-
-    async def text_before(self, room_id: str, message_id: str, seq: int) -> str: ...
-
-
 class Accumulator:
     """Adds ``accumulated`` to message chunks: the whole text so far of each open message.
 
     It is computed here, for each stream, because storing it would be quadratic; it depends only on the log,
-    so that a frame sent again is byte for byte the same.
+    so that a frame sent again is byte for byte the same. ``text_before`` (room, message, seq) is for a stream
+    that begins in the middle of a message.
     """
 
-    def __init__(self, source: TextBefore) -> None:
-        self._source = source
+    def __init__(self, text_before: Callable[[str, str, int], Awaitable[str]]) -> None:
+        self._text_before = text_before
         self._texts: dict[str, str] = {}
 
     async def data(self, frame: StoredFrame) -> str:
@@ -67,7 +61,7 @@ class Accumulator:
     async def _chunk(self, frame: StoredFrame) -> str:
         before = self._texts.get(frame.message_id)
         if before is None:
-            before = await self._source.text_before(frame.room_id, frame.message_id, frame.seq)
+            before = await self._text_before(frame.room_id, frame.message_id, frame.seq)
         fields = json.loads(frame.data)
         text = self._texts[frame.message_id] = before + fields["content"]
         accumulated_fields: dict[str, object] = {}

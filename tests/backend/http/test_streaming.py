@@ -75,7 +75,7 @@ async def test_without_accumulated_a_frame_is_the_stored_data_framed_to_the_lett
 
 
 async def test_accumulated_stands_right_after_content_and_holds_the_whole_text_so_far() -> None:
-    sent = (await whole(pieces(batched(SAID), Accumulator(Log(SAID))))).decode()
+    sent = (await whole(pieces(batched(SAID), Accumulator(Log(SAID).text_before)))).decode()
     assert '{"id":"m","content":"Über ","accumulated":"Über ","progress":0,"agent_id":"a"}' in sent
     assert '{"id":"m","content":"老王","accumulated":"Über 老王","progress":0,"agent_id":"a"}' in sent
 
@@ -83,9 +83,11 @@ async def test_accumulated_stands_right_after_content_and_holds_the_whole_text_s
 @pytest.mark.parametrize("start", range(len(SAID) + 1))
 async def test_a_stream_that_begins_anywhere_has_the_same_bytes_from_there(start: int) -> None:
     log = Log(SAID)
-    all_frames = (await whole(pieces(batched(*([f] for f in SAID)), Accumulator(log)))).split(b"\n\n")
+    all_frames = (await whole(pieces(batched(*([f] for f in SAID)), Accumulator(log.text_before)))).split(
+        b"\n\n"
+    )
     log.asked = 0
-    late = await whole(pieces(batched(SAID[start:]), Accumulator(log)))
+    late = await whole(pieces(batched(SAID[start:]), Accumulator(log.text_before)))
     assert late.split(b"\n\n") == all_frames[start:]
     assert log.asked <= 2  # once for each message it began in the middle of
 
