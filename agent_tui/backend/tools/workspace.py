@@ -86,14 +86,9 @@ class Workspace:
             yield file
 
     def _regular(self, location: Location, path: str) -> int:
-        if location.name == "" or (location.status is not None and stat.S_ISDIR(location.status.st_mode)):
-            raise ToolError(f"{_path_shown(path)}: is a folder, not a file")
         if location.status is None:
             raise ToolError(f"{_path_shown(path)}: there is no such file")
-        if not stat.S_ISREG(location.status.st_mode):
-            raise ToolError(
-                f"{_path_shown(path)}: is not an ordinary file"
-            )  # opening a device may do something
+        _refuse_special(location.status, path)  # opening a device may do something
         file = _open(location.name, _READ, location.folder, path)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
@@ -135,11 +130,8 @@ class Workspace:
         """
         with self.find(path, is_written=True, makes_folders=True) as location:
             mode = 0o666 & ~UMASK
-            if location.name == "" or (location.status is not None and stat.S_ISDIR(location.status.st_mode)):
-                raise ToolError(f"{_path_shown(path)}: is a folder, not a file")
             if location.status is not None:
-                if not stat.S_ISREG(location.status.st_mode):
-                    raise ToolError(f"{_path_shown(path)}: is not an ordinary file")
+                _refuse_special(location.status, path)
                 mode = stat.S_IMODE(location.status.st_mode) & 0o777
             try:
                 _replace(location, data, mode)
@@ -313,6 +305,13 @@ def _replace(location: Location, data: bytes, mode: int) -> None:
             with suppress(OSError):
                 os.unlink(name, dir_fd=location.folder)
             raise
+
+
+def _refuse_special(status: os.stat_result, path: str) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise ToolError(f"{_path_shown(path)}: is a folder, not a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise ToolError(f"{_path_shown(path)}: is not an ordinary file")
 
 
 def _refuse_protected(real: str, path: str) -> None:

@@ -88,24 +88,20 @@ class _ChangingTool(ABC):
             raise
 
     def _write(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        workspace = Workspace.of(place)
+        workspace, path = Workspace.of(place), inert_line(arguments["path"], 300)
         with workspace.changing(arguments["path"]):
-            return self._write_text(arguments, place, workspace)
-
-    def _write_text(self, arguments: Mapping[str, Any], place: ToolPlace, workspace: Workspace) -> ToolOutput:
-        old, new = self._both(arguments, workspace)
-        path = inert_line(arguments["path"], 300)
-        if old == new:
-            return ToolOutput(f"{path} is as it was: there was nothing to change")
-        try:
-            data = new.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ToolError("the content holds half a character (a lone surrogate)") from None
-        real = workspace.write(arguments["path"], data)
-        added, removed = counts(old or "", new)
-        if place.changed is not None:
-            changes = diff(old or "", new, real, is_new=old is None)
-            place.changed(FileChange(real, old, new, changes, added, removed))
+            old, new = self._both(arguments, workspace)
+            if old == new:
+                return ToolOutput(f"{path} is as it was: there was nothing to change")
+            try:
+                data = new.encode("utf-8")
+            except UnicodeEncodeError:
+                raise ToolError("the content holds half a character (a lone surrogate)") from None
+            real = workspace.write(arguments["path"], data)
+            added, removed = counts(old or "", new)
+            if place.changed is not None:
+                changes = diff(old or "", new, real, is_new=old is None)
+                place.changed(FileChange(real, old, new, changes, added, removed))
         if old is None:
             return ToolOutput(f"{path}: created, {len(data):,} bytes", size=len(data))
         return ToolOutput(f"{path}: +{added} -{removed} lines, {len(data):,} bytes now", size=len(data))
