@@ -86,9 +86,14 @@ class McpServer:
         self._is_closed = False
         self._questions = ServerQuestions(config.name, call_seconds)
 
-    async def start(self) -> None:
-        """Start it and wait; raises ``ToolError`` if it cannot be started, or not again so soon."""
-        await self._connect()
+    async def start(self) -> Client:
+        """Start it unless it runs, and wait; raises ``ToolError`` if it cannot, or not again so soon."""
+        if self._runner is not None and self._over.is_set():
+            await asyncio.wait([self._runner])
+        if self._ready is None or self._runner is None or self._runner.done():
+            self._begin()
+        assert self._ready is not None
+        return await asyncio.shield(self._ready)
 
     def begin(self) -> None:
         """Start the server without waiting, unless it was started before."""
@@ -121,7 +126,7 @@ class McpServer:
         and questions for a person go to ``place``.
         """
         place = place or ToolPlace()
-        client = await self._connect()
+        client = await self.start()
         from mcp import MCPError  # as in _load
         from mcp_types import CONNECTION_CLOSED
 
@@ -150,7 +155,7 @@ class McpServer:
 
     async def read(self, uri: str) -> Sequence[TextResourceContents | BlobResourceContents]:
         """Return one of the server's resources; raises ``ToolError``."""
-        client = await self._connect()
+        client = await self.start()
         try:
             async with asyncio.timeout(self.call_seconds):
                 return (await client.read_resource(uri)).contents
@@ -175,20 +180,7 @@ class McpServer:
 
     @property
     def _too_slow(self) -> str:
-        seconds = f"{self._start_seconds:g}"
-        return (
-            f"it did not answer within {seconds} s"
-            if self.config.url
-            else f"it did not start within {seconds} s"
-        )
-
-    async def _connect(self) -> Client:
-        if self._runner is not None and self._over.is_set():
-            await asyncio.wait([self._runner])
-        if self._ready is None or self._runner is None or self._runner.done():
-            self._begin()
-        assert self._ready is not None
-        return await asyncio.shield(self._ready)
+        return f"it did not {'answer' if self.config.url else 'start'} within {self._start_seconds:g} s"
 
     def _begin(self) -> None:
         if self._is_closed:

@@ -42,7 +42,7 @@ LEAVE_SECONDS = 0.5  # for a server to end after its input, before it is ended
 async def stdio_transport(
     config: McpConfig, environ: Mapping[str, str], on_end: Callable[[str], None]
 ) -> AsyncGenerator[TransportStreams]:
-    """Start the server and connect to it; ``ended(why)`` is called once if it ends by itself."""
+    """Start the server and connect to it; ``on_end(why)`` is called once if it ends by itself."""
     program = (_with_home(config.command), *config.args)
     variables = {**passed_environment(), **environ}
     home = home_folder()
