@@ -64,7 +64,7 @@ class ProviderDialect(ABC):
     any_ids = True  # whether it takes ids of calls from another provider, whatever they contain
     wants_thoughts = False  # whether it refuses calls of a thinking model that come without its thoughts
     signs: Mapping[str, re.Pattern[str]] = {}  # of fields of a call, in errors that refuse them
-    _make: Callable[[str], Model[Any]]
+    model: Callable[[str], Model[Any]]  # returns the model of that name
 
     def __init__(self) -> None:
         self._refused: defaultdict[str, set[str]] = defaultdict(set)
@@ -72,10 +72,6 @@ class ProviderDialect(ABC):
     @abstractmethod
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         """Return the settings of the call."""
-
-    def model(self, name: str) -> Model[Any]:
-        """Return the model of that name."""
-        return self._make(name)
 
     def refused(self, name: str) -> frozenset[str]:
         """Return the fields of a call that this model refused so far."""
@@ -148,7 +144,7 @@ class OpenAIDialect(ProviderDialect):
         self._is_ollama = endpoint.kind == "ollama"
         profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=is_openai)
         provider = OpenAICompatibleProvider(endpoint.provider_id, openai_client=client, profile=profile)
-        self._make = lambda name: ChatModel(name, provider, self.refused(name))
+        self.model = lambda name: ChatModel(name, provider, self.refused(name))
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings, refused = _limited(request.max_tokens), _left_out(model)
@@ -204,7 +200,7 @@ class AnthropicDialect(ProviderDialect):
             timeout=timeout,
             http_client=http,
         )
-        self._make = partial(AnthropicModel, provider=AnthropicProvider(anthropic_client=client))
+        self.model = partial(AnthropicModel, provider=AnthropicProvider(anthropic_client=client))
         self._settings = AnthropicModelSettings
         self._most: dict[str, int] = {}  # the most tokens of an answer, by the name of a model, if it said so
 
@@ -255,7 +251,7 @@ class GoogleDialect(ProviderDialect):
         self.failures = (APIError, UnknownApiResponseError)
         key = endpoint.key or PLACEHOLDER_KEY
         provider = GoogleProvider(api_key=key, http_client=http, base_url=url)
-        self._make = lambda name: GoogleModel(name.removeprefix("models/"), provider=provider)
+        self.model = lambda name: GoogleModel(name.removeprefix("models/"), provider=provider)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings = _limited(request.max_tokens)
