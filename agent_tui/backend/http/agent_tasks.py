@@ -152,7 +152,7 @@ class AgentService:
 
     async def chat_of(self, session_id: str) -> str:
         """Return the id of the session's chat, empty for an unknown session."""
-        for chat_id in (session_id, _id_named(session_id)):
+        for chat_id in (session_id, id_of(_key(session_id))):
             try:
                 if (await self._engine.show(CHATS, chat_id)).kind == "chat":
                     return chat_id
@@ -394,7 +394,3 @@ def _file(fields: Fields, place: int) -> Attachment:
 
 def _key(session_id: str) -> str:
     return f"agent_tasks:{session_id}"
-
-
-def _id_named(session_id: str) -> str:
-    return id_of(_key(session_id))

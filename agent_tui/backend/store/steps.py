@@ -80,14 +80,9 @@ def _stored_steps(connection: Connection, id_: str, ids: Sequence[str]) -> dict[
 
 def _step(row: Row[Any]) -> Step:
     values = {name: getattr(row, name) for name in STORED}
-    return Step(index=row.place, **values, ask=_stored_ask(row.ask) if row.status == "asks" else None)
-
-
-def _stored_ask(stored: str) -> ToolAsk:
-    """Return what a call asks, as ``steps_encode.ask_fields`` wrote it. (Without pydantic, so that this
-    process starts quickly.)
-    """
-    return log.read_record(ToolAsk, json.loads(stored))
+    # What a call asks is from ``steps_encode.ask_fields``; read without pydantic, to start quickly.
+    ask = log.read_record(ToolAsk, json.loads(row.ask)) if row.status == "asks" else None
+    return Step(index=row.place, **values, ask=ask)
 
 
 def _steps_in_log(connection: Connection, id_: str, turn: TurnRow) -> dict[str, Step]:

@@ -18,7 +18,6 @@ from agent_tui.backend.tools.simple import Calculator, CurrentTime
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError
 from agent_tui.backend.tools.writing import PatchFile, WriteFile
 from agent_tui.config.file import Config
-from agent_tui.config.tools import McpConfig
 
 BUILT_IN = "built-in"
 AGAIN_SECONDS = 0.5
@@ -120,9 +119,10 @@ class Toolbox:
             *self._added,
         ]
         self._ours = {tool.spec.name: tool for tool in ours}
-        before = {server.config.name: server for server in self._servers}
-        self._servers = tuple(_server_for(before.get(mcp.name), mcp) for mcp in config.mcp.values())
-        for server in set(before.values()) - set(self._servers):
+        before, wanted = self._servers, config.mcp.values()
+        kept = {server.config.name: server for server in before if server.config in wanted}
+        self._servers = tuple(kept.get(mcp.name) or McpServer(mcp) for mcp in wanted)
+        for server in set(before) - set(self._servers):
             leaving = asyncio.create_task(server.aclose())
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
@@ -150,7 +150,3 @@ class Toolbox:
         self._offered[server] = latest
         others = {name: tool for name, tool in self._foreign.items() if tool.server is not server}
         self._foreign = others | {tool.spec.name: tool for tool in tools}
-
-
-def _server_for(server: McpServer | None, config: McpConfig) -> McpServer:
-    return server if server is not None and server.config == config else McpServer(config)

@@ -207,8 +207,9 @@ def branch_messages(
     messages += [summary_message(*summary)] if summary is not None else []
     for place, message in enumerate(branch[begin:], begin):
         if message.role == "user":
-            text, images = question_text(message.text, message.attachments), _images_of(message.attachments)
-            messages.append(ChatMessage("user", text, images=images))
+            files = message.attachments
+            images = tuple(Image(file.type, image_data(file)) for file in files if is_image(file))
+            messages.append(ChatMessage("user", question_text(message.text, files), images=images))
         elif _only_compacts(branch, place):
             continue
         elif answer := _answer_messages(message):
@@ -320,10 +321,6 @@ def _answer_messages(message: Message) -> list[ChatMessage]:
     if text := last_words_of(messages):
         return [*messages[:-1], ChatMessage("assistant", f"{text}\n\n{mark.content}")]
     return [*messages, mark]
-
-
-def _images_of(attachments: Sequence[Attachment]) -> tuple[Image, ...]:
-    return tuple(Image(file.type, image_data(file)) for file in attachments if is_image(file))
 
 
 def _fenced(attachment: Attachment) -> str:

@@ -43,7 +43,8 @@ async def stdio_transport(
     config: McpConfig, environ: Mapping[str, str], on_end: Callable[[str], None]
 ) -> AsyncGenerator[TransportStreams]:
     """Start the server and connect to it; ``on_end(why)`` is called once if it ends by itself."""
-    program = (_with_home(config.command), *config.args)
+    command = config.command
+    program = (str(named_path(command, "its program")) if command.startswith("~") else command, *config.args)
     variables = {**passed_environment(), **environ}
     home = home_folder()
     folder = home if home is not None and folder_exists(home) else Path("/")
@@ -84,10 +85,6 @@ async def stdio_transport(
                 with anyio.CancelScope(shield=True):
                     await _leave(child)
                 tasks.cancel_scope.cancel()
-
-
-def _with_home(command: str) -> str:
-    return str(named_path(command, "its program")) if command.startswith("~") else command
 
 
 async def _receive(child: Child, to_us: anyio.abc.ObjectSendStream[SessionMessage | Exception]) -> str:
