@@ -1,6 +1,4 @@
-"""The instructions of a model in a live spoken conversation, and what is said when it cannot answer, by
-language.
-"""
+"""A model's instructions in a spoken conversation, and what is said when it cannot answer, by language."""
 
 from __future__ import annotations
 

@@ -156,9 +156,7 @@ def stamp_of(folder: Path) -> str:
 
 
 def packages_of(python: Path) -> Path:
-    """Return the package folder of an environment by its ``bin/python``; of this process if ``python`` is its
-    own.
-    """
+    """Return an environment's package folder by its ``bin/python``, or this process's for its own."""
     if python == Path(sys.executable):
         spec = importlib.util.find_spec("livekit")
         places = list(spec.submodule_search_locations or ()) if spec is not None else []

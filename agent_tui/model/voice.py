@@ -56,9 +56,7 @@ class SpokenItem:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person in the room; ``is_me`` is this terminal, ``is_heard`` says whether the agent listens to
-    them.
-    """
+    """A person in the room; ``is_me`` is this terminal, ``is_heard``: the agent listens to them."""
 
     identity: str
     name: str = ""
@@ -116,9 +114,7 @@ class UserStateChanged:
 
 @dataclass(frozen=True, slots=True)
 class WordsHeard:
-    """What the agent hears a person say: the whole text of the segment so far, which replaces the earlier
-    one.
-    """
+    """What the agent hears a person say: the whole text of the segment so far, in place of the earlier."""
 
     segment_id: str
     text: str
@@ -206,9 +202,7 @@ class LinkMeasured:
 
 @dataclass(frozen=True, slots=True)
 class MicChanged:
-    """Whether this terminal's microphone is sent: ``is_muted`` by the person (or the server), ``is_talking``
-    while push to talk holds it open.
-    """
+    """Whether this terminal's microphone is sent: ``is_muted``, or ``is_talking`` (push to talk)."""
 
     is_muted: bool
     is_talking: bool = False
@@ -216,9 +210,7 @@ class MicChanged:
 
 @dataclass(frozen=True, slots=True)
 class SoundChanged:
-    """The microphone and speaker of this terminal: one line about why each is missing, whether it is meant to
-    have neither, and their names.
-    """
+    """Microphone and speaker of this terminal: why each is missing, if neither is meant to be, names."""
 
     input_problem: str = ""
     output_problem: str = ""

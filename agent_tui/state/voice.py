@@ -163,9 +163,7 @@ class VoiceState:
     # --- the only way in -------------------------------------------------------------------------------
 
     def apply(self, event: vo.VoiceEvent) -> None:
-        """Take one event. Never raises, whatever a server or an agent sends. The cost depends on the event,
-        not on the history.
-        """
+        """Take one event; its cost does not depend on the history. Never raises, whatever is sent."""
         match event:
             case vo.LinkMoved():
                 self._link_moved(event)

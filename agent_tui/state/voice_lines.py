@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final, Literal
 
 from agent_tui.model.events import StepSet, ToolStatusChanged
@@ -218,9 +218,7 @@ class VoiceLines:
         self.changed.add(line.id)
 
     def cut(self) -> None:
-        """Mark what the agent is saying as cut off. Nothing else may say so: if no sound of it was heard, it
-        is not in the agent's history.
-        """
+        """Mark what the agent is saying as cut off: if nothing was heard, its history does not say so."""
         for line in (self.all[line_id] for line_id in self._pending["agent"]):
             if line.status == "open":
                 line.status = "cut"
@@ -375,9 +373,7 @@ class VoiceLines:
         self.changed.add(self._step_lines[place])
 
     def _put_behind_question(self, line: VoiceLine) -> None:
-        """Put a new step behind its question and the steps before it, if the question came with the history:
-        its answer is there already.
-        """
+        """Put a new step behind its question and earlier steps if the history brought the answer, too."""
         question = self.all.get(self._by_item.get(line.turn_id, ""))
         if question is not None and question.is_loaded:
             newest_first = reversed(self._step_lines.items())
@@ -513,9 +509,7 @@ def _still_asking(event: StepSet | ToolStatusChanged, steps: Steps) -> StepSet |
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words for comparing two texts, without case and signs; or the signs, if there are no
-    words.
-    """
+    """Return the words for comparing two texts, without case and signs; without words, the signs."""
     text = text[:COMPARED_CHARACTERS].casefold()
     return _WORD.findall(text) or text.split()
 
@@ -539,10 +533,4 @@ def _is_more_of(words: list[str], left: Counter[str]) -> bool:
 
 
 def _both(earlier: TurnTimes, later: TurnTimes) -> TurnTimes:
-    times = {
-        span.name: value
-        for span in fields(TurnTimes)
-        for value in (getattr(earlier, span.name), getattr(later, span.name))
-        if value is not None
-    }
-    return TurnTimes(**times)
+    return replace(earlier, **{name: value for name, value in asdict(later).items() if value is not None})

@@ -102,10 +102,7 @@ def redact(text: str) -> str:
 
 
 def token_claims(token: str) -> dict[str, object]:
-    """Return a token's claims, unverified: ``exp`` in seconds of the Unix clock, ``sub``, ``video`` …
-
-    Empty if it is not a token.
-    """
+    """Return a token's unverified claims: ``exp`` (Unix seconds), ``sub``, ``video`` …; {} if it is none."""
     try:
         body = token.split(".")[1]
         value = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
@@ -146,14 +143,9 @@ def ask(request_id: str, request: Request) -> pb.AgentSessionMessage:
 
 
 def run_input(request_id: str, text: str) -> pb.AgentSessionMessage:
-    """Return the message that interrupts the agent and makes it answer ``text``; it is answered after the
-    turn.
-    """
-    return pb.AgentSessionMessage(
-        request=pb.SessionRequest(
-            request_id=request_id, run_input=pb.SessionRequest.RunInput(text=encodable(text))
-        )
-    )
+    """Return the message that interrupts the agent and makes it answer ``text``; answered after the turn."""
+    words = pb.SessionRequest.RunInput(text=encodable(text))
+    return pb.AgentSessionMessage(request=pb.SessionRequest(request_id=request_id, run_input=words))
 
 
 def sound(data: bytes, rate: int) -> pb.AgentSessionMessage:
@@ -254,12 +246,11 @@ class SessionDecoder:
 
     def history(self, items: Iterable[pb.ChatContext.ChatItem]) -> list[VoiceEvent]:
         """Yield the agent's whole history: its items, then the steps between them."""
-        kept = list(items)[-MAX_ITEMS:]
         before, self._calls = self._calls, {}
         self._turn_id = ""
         steps: list[VoiceEvent] = []
         spoken = []
-        for item in kept:
+        for item in list(items)[-MAX_ITEMS:]:
             for event in self._item(item):
                 if isinstance(event, ItemStored):
                     spoken.append(event.item)
@@ -307,12 +298,7 @@ class SessionDecoder:
                 if old and old != new:  # without an old one, it is the first agent
                     yield HandedOver(old[:MAX_NAME_CHARACTERS], new[:MAX_NAME_CHARACTERS])
             case "function_call":
-                at = (
-                    _time(item.function_call.created_at)
-                    if item.function_call.HasField("created_at")
-                    else None
-                )
-                yield from self._tool_started(item.function_call, at)
+                yield from self._tool_started(item.function_call, _time(item.function_call.created_at))
             case "function_call_output":
                 yield from self._result(item.function_call_output)
             case "agent_config_update":  # instructions and tools of the agent: not for people
@@ -466,11 +452,8 @@ _Metric = Literal["transcription_delay", "end_of_turn_delay", "llm_node_ttft", "
 
 
 def _metric(metrics: pb.MetricsReport, name: _Metric) -> float | None:
-    return _seconds(getattr(metrics, name)) if metrics.HasField(name) else None
-
-
-def _seconds(value: float) -> float | None:
-    return value if math.isfinite(value) and value >= 0 else None
+    value: float = getattr(metrics, name)
+    return value if metrics.HasField(name) and math.isfinite(value) and value >= 0 else None
 
 
 def _time(stamp: Timestamp) -> float | None:

@@ -113,9 +113,7 @@ def _has_just_listed(request: ModelRequest) -> bool:
 
 
 def _room_meant(intent: Intent, request: ModelRequest) -> str:
-    """Return the room that is meant, as the tools understand it: "the first one" is that of the last list,
-    "it" the last room that was mentioned.
-    """
+    """Return the room that is meant: "the first one" is of the last list, "it" the last mentioned."""
     listed, spoken_of = _known_rooms(request)
     for place, words in _ordinals():
         if words.search(intent.said):
@@ -145,9 +143,7 @@ def _known_rooms(request: ModelRequest) -> tuple[list[str], str]:
 
 
 def _name_for_call(room: Mapping[str, Any], names: Counter[str]) -> str:
-    """Return a room's name for a call: its name, which people are shown, or its id if the name is
-    ambiguous.
-    """
+    """Return a room's name for a call, which people are shown, or its id if the name is ambiguous."""
     name = str(room.get("name", ""))
     is_clear = any(map(str.isalpha, name)) and len(name) < _MOST_NAMED and names[name] < 2
     return name if is_clear else str(room["id"])
