@@ -11,8 +11,8 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -77,14 +77,12 @@ class AgentFiles:
         if real.is_relative_to(workspace) and file_exists(real):
             return real.relative_to(workspace).as_posix()
         try:
-            with _closing(os.open(file, _READ & ~os.O_NOFOLLOW)) as source:
+            with _Descriptors() as opened:
+                source = opened.open(file, _READ & ~os.O_NOFOLLOW)
                 self._check(source)
-                with (
-                    _closing(os.open(self.workspace, _FOLDER)) as root,
-                    _ensure_folder(root, ATTACHMENTS) as folder,
-                ):
-                    name, _ = _copy(source, folder, _file_name(file.name), self._max_bytes)
-                    return f"{ATTACHMENTS}/{name}"
+                folder = opened.ensure_folder(opened.open(self.workspace, _FOLDER), ATTACHMENTS)
+                name, _ = _copy(source, folder, _file_name(file.name), self._max_bytes)
+                return f"{ATTACHMENTS}/{name}"
         except _Refusal as error:
             raise ConfigError(title, str(error)) from error
         except OSError as error:
@@ -100,7 +98,8 @@ class AgentFiles:
         title = f"{inert_line(path)} was not saved"
         try:
             parts = _parts(path)
-            with _closing(os.open(self.workspace, _FOLDER)) as root, _open_file(root, parts) as source:
+            with _Descriptors() as opened:
+                source = opened.open_file(opened.open(self.workspace, _FOLDER), parts)
                 self._check(source)
                 status = os.fstat(source)
                 version = (*parts, status.st_ino, status.st_mtime_ns, status.st_size)
@@ -119,8 +118,9 @@ class AgentFiles:
         if size > bytes_left:
             raise _Refusal(f"At most {self._max_answer_bytes:,} bytes of one answer are saved.")
         self._base.mkdir(parents=True, exist_ok=True)
-        base = os.open(self._base, _FOLDER & ~os.O_NOFOLLOW)
-        with _closing(base), _ensure_folder(base, *self._subfolders) as folder:
+        with _Descriptors() as opened:
+            base = opened.open(self._base, _FOLDER & ~os.O_NOFOLLOW)
+            folder = opened.ensure_folder(base, *self._subfolders)
             name, copied = _copy(source, folder, name, min(self._max_bytes, bytes_left))
         self._taken_bytes += copied
         return self.downloads / name
@@ -151,21 +151,31 @@ def _parts(path: str) -> list[str]:
     return parts
 
 
-@contextmanager
-def _ensure_folder(folder: int, *names: str) -> Iterator[int]:
-    """Open the folder ``names`` below ``folder``, each below the one before it; missing ones are made, and
-    none may be a link.
-    """
-    if not names:
-        yield folder
-        return
-    with suppress(FileExistsError):
-        os.mkdir(names[0], 0o755, dir_fd=folder)
-    with (
-        _closing(os.open(names[0], _FOLDER, dir_fd=folder)) as inner,
-        _ensure_folder(inner, *names[1:]) as last,
-    ):
-        yield last
+class _Descriptors(ExitStack):
+    """What is open until the ``with`` ends."""
+
+    def open(self, path: Path | str, flags: int, folder: int | None = None) -> int:
+        descriptor = os.open(path, flags, dir_fd=folder)
+        self.callback(os.close, descriptor)
+        return descriptor
+
+    def ensure_folder(self, folder: int, *names: str) -> int:
+        """Open the folder ``names`` below ``folder``; missing ones are made, and none may be a link."""
+        for name in names:
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o755, dir_fd=folder)
+            folder = self.open(name, _FOLDER, folder)
+        return folder
+
+    def open_file(self, folder: int, parts: list[str]) -> int:
+        """Open the file at ``parts`` below ``folder``; no part may be a link."""
+        for place, name in enumerate(parts, 1):
+            try:
+                folder = self.open(name, _FOLDER if place < len(parts) else _READ, folder)
+            except OSError as error:
+                is_link = error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, folder)
+                raise _Refusal("The path leads over a link." if is_link else _why_not(error)) from error
+        return folder
 
 
 def _copy(source: int, folder: int, name: str, max_bytes: int) -> tuple[str, int]:
@@ -183,26 +193,6 @@ def _copy(source: int, folder: int, name: str, max_bytes: int) -> tuple[str, int
         os.unlink(name, dir_fd=folder)
         raise
     return name, copied
-
-
-@contextmanager
-def _open_file(root: int, parts: list[str]) -> Iterator[int]:
-    """Open the file at ``parts`` below ``root``; no part may be a link."""
-    folder, *rest = parts
-    if not rest:
-        with _closing(_step(folder, _READ, root)) as file:
-            yield file
-        return
-    with _closing(_step(folder, _FOLDER, root)) as inner, _open_file(inner, rest) as file:
-        yield file
-
-
-def _step(name: str, flags: int, folder: int) -> int:
-    try:
-        return os.open(name, flags, dir_fd=folder)
-    except OSError as error:
-        is_link = error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, folder)
-        raise _Refusal("The path leads over a link." if is_link else _why_not(error)) from error
 
 
 def _is_link(name: str, folder: int) -> bool:
@@ -232,14 +222,6 @@ def _file_name(name: str) -> str:
     while len(f"{stem}{ending}".encode()) > _MAX_NAME_BYTES:
         stem, ending = (stem[:-1], ending) if len(stem) > 1 else (stem, ending[:-1])
     return f"{stem}{ending}"
-
-
-@contextmanager
-def _closing(descriptor: int) -> Iterator[int]:
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _failure(title: str, error: OSError) -> ConfigError:
