@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -67,18 +68,12 @@ def glob_spec(glob: str) -> GitIgnoreSpec:
 def _rules_above(root: int, real: str) -> IgnoreRules:
     """Return the rules of the folders from the workspace's own down to the parent of ``real``."""
     ignored = _with_rules_of(root, "", IgnoreRules())
-    opened: list[int] = []
-    try:
-        folder, names = root, real.split("/")
-        for place, name in enumerate(names[:-1]):
+    folder, names = root, real.split("/")
+    with suppress(OSError), ExitStack() as opened:  # of a folder that was removed a moment ago
+        for place, name in enumerate(names[:-1], 1):
             folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-            opened.append(folder)
-            ignored = _with_rules_of(folder, "/".join(names[: place + 1]), ignored)
-    except OSError:
-        pass  # a folder that was removed a moment ago: its rules are gone, too
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
+            opened.callback(os.close, folder)
+            ignored = _with_rules_of(folder, "/".join(names[:place]), ignored)
     return ignored
 
 
