@@ -10,7 +10,7 @@ import asyncio
 import sys
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -22,6 +22,8 @@ MAX_BODY_BYTES = 1024 * 1024
 MAX_DROPPED_BYTES = 64 * 1024 * 1024
 DROP_SECONDS = 3.0
 BODY_SECONDS = 30.0  # a slower body is an attack or a dead line
+
+T = TypeVar("T")
 
 
 def _too_large(max_bytes: int) -> Refused:
@@ -113,10 +115,7 @@ class Fields:
 
     def text(self, name: str) -> str | None:
         """Return a string."""
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, str):
-            raise self._wrong(name, "must be a string")
-        return value
+        return self._of_type(name, str, "must be a string")
 
     def needed_text(self, name: str) -> str:
         """Return a required string."""
@@ -143,10 +142,7 @@ class Fields:
 
     def flag(self, name: str) -> bool | None:
         """Return true or false."""
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise self._wrong(name, "must be true or false")
-        return value
+        return self._of_type(name, bool, "must be true or false")
 
     def settings(self, record: type, *, is_new: bool = False) -> dict[str, Any]:
         """Return the settings of ``record`` in the body: those that a new one can have (some are required),
@@ -185,9 +181,7 @@ class Fields:
         return [Fields(value, f"{self._where}{name}[{place}].") for place, value in enumerate(values)]
 
     def _list(self, name: str, type_: type, complaint: str) -> list[Any] | None:
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, list):
-            raise self._wrong(name, "must be a list")
+        value = self._of_type(name, list, "must be a list")
         for place, entry in enumerate(value or ()):
             if not isinstance(entry, type_):
                 raise self._wrong(f"{name}[{place}]", complaint)
@@ -195,9 +189,12 @@ class Fields:
 
     def mapping(self, name: str) -> dict[str, Any] | None:
         """Return an object unchanged."""
+        return self._of_type(name, dict, "must be an object")
+
+    def _of_type(self, name: str, type_: type[T], complaint: str) -> T | None:
         value = self._values.get(name)
-        if value is not None and not isinstance(value, dict):
-            raise self._wrong(name, "must be an object")
+        if value is not None and not isinstance(value, type_):
+            raise self._wrong(name, complaint)
         return value
 
     def _wrong(self, name: str, complaint: str) -> Refused:
