@@ -174,10 +174,7 @@ class FrameClock:
             self._last_frame = start - late if late < self._least_seconds else start
             self._line = self._line_seconds()
             self._draw_some(start)
-        if self._urgent:
-            self._ask(0.0)
-        elif self._panes:
-            self._ask_for_frame()
+        self.hurry()
 
     def _draw_some(self, start: float) -> None:
         """Draw the panes whose turn it is: the focused one first and always, then those that waited
