@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from agent_tui.config.file import PROVIDER_URLS, ProviderConfig
 from agent_tui.config.keys import read_key
+from agent_tui.config.presets import LOOPBACK
 from agent_tui.model.errors import ModelError
 
 # Seconds without a token, unless the config file says otherwise. A server on this machine may load its
@@ -16,7 +17,6 @@ from agent_tui.model.errors import ModelError
 SILENCE_SECONDS = 120.0
 LOCAL_SILENCE_SECONDS = 600.0
 ANTHROPIC_VERSION = "2023-06-01"
-LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 TRIED: Final = "test"  # the id of an endpoint that is not in the config file
 TYPED: Final = "what was typed"  # where its key is from, unless a variable has it
 KEYRING: Final = "the keyring"  # likewise
@@ -90,7 +90,7 @@ def silence_seconds(provider: ProviderConfig) -> float:
 
 def _is_local(base_url: str) -> bool:
     try:
-        return urlsplit(base_url).hostname in LOOPBACK_HOSTS
+        return urlsplit(base_url).hostname in LOOPBACK
     except ValueError:
         return False
 

@@ -34,7 +34,6 @@ from agent_tui.backend.engine.context.trimming import SHORT_TOKENS, fitted, prom
 from agent_tui.backend.models.contexts import Contexts
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
 from agent_tui.backend.models.endpoints import (
-    LOOPBACK_HOSTS,
     ProviderAddress,
     api_root,
     unusable,
@@ -55,6 +54,7 @@ from agent_tui.backend.models.ollama import OllamaTransport
 from agent_tui.backend.models.remote_errors import FAILURES, Teller, is_too_long, own_words
 from agent_tui.backend.models.remote_history import ProviderThoughts, has_thoughts, model_messages
 from agent_tui.backend.models.remote_pieces import Pieces, ending
+from agent_tui.config.presets import LOOPBACK
 from agent_tui.model.errors import ConfigError, ModelError
 from agent_tui.redaction import shown_url
 from agent_tui.tls import tls_context
@@ -158,7 +158,7 @@ class ProviderConnection:
             headers={"Accept-Encoding": "identity"},  # so that _Watch sees what the SDK reads
             verify=verify,
             transport=native,
-            trust_env=host not in LOOPBACK_HOSTS,  # a proxy cannot reach addresses of this machine
+            trust_env=host not in LOOPBACK,  # a proxy cannot reach addresses of this machine
             event_hooks={"request": [self._strip], "response": [_watch_body]},
         )
         root = api_root(endpoint.kind, url)

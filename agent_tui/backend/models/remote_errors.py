@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 from httpx2 import HTTPError, InvalidURL
 from pydantic_ai import exceptions as failed
 
-from agent_tui.backend.models.endpoints import KEYRING, LOOPBACK_HOSTS, TRIED, TYPED, ProviderAddress
+from agent_tui.backend.models.endpoints import KEYRING, TRIED, TYPED, ProviderAddress
 from agent_tui.causes import reason, tls_cause
+from agent_tui.config.presets import LOOPBACK
 from agent_tui.model.errors import ModelError
 from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted, shown_url
@@ -244,7 +245,7 @@ class Teller:
     def _proxy(self) -> str:
         url = urlsplit(self.shown_url)
         host = url.hostname or ""
-        if host in LOOPBACK_HOSTS or urllib.request.proxy_bypass(host):
+        if host in LOOPBACK or urllib.request.proxy_bypass(host):
             return ""
         proxies = urllib.request.getproxies()
         return shown_url(proxies.get(url.scheme) or proxies.get("all", ""))

@@ -16,7 +16,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from agent_tui.backend.bounded import BoundedBody
-from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS
+from agent_tui.config.presets import LOOPBACK
 from agent_tui.config.tools import McpConfig
 from agent_tui.tls import tls_context
 
@@ -77,7 +77,7 @@ async def _client(
         # An event stream may be silent for long; every call has a time limit of its own.
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
         verify=await asyncio.to_thread(tls_context, None, os.environ),
-        trust_env=urlsplit(config.url).hostname not in LOOPBACK_HOSTS,  # a proxy cannot reach these addresses
+        trust_env=urlsplit(config.url).hostname not in LOOPBACK,  # a proxy cannot reach these addresses
         event_hooks={"response": hooks},
     )
 
