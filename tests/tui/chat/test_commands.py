@@ -19,6 +19,7 @@ from tui.cli.export.document import Document, Exported
 from tui.live.commands import COMMANDS, Kind, completion, typed_command
 from tui.live.composer import Writing
 from tui.live.exporting import export, path_for_export
+from tui.screens.choose import ChooseScreen
 
 
 @pytest.fixture(autouse=True)
