@@ -86,7 +86,7 @@ class FittedPalette(CommandPalette):
     _width = 0  # for which the rows were made
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave out the keys of the list while it has no room: Textual would look for rows that are not there."""
+        """Leave out the keys of the rows while there is no room for any: Textual would fail to find them."""
         return action != "command_list" or bool(self.query_one(CommandList).scrollable_content_region)
 
     def on_resize(self, event: Resize) -> None:

@@ -180,7 +180,12 @@ class McpServer:
 
     @property
     def _too_slow(self) -> str:
-        return f"it did not {'answer' if self.config.url else 'start'} within {self._start_seconds:g} s"
+        seconds = f"{self._start_seconds:g}"
+        return (
+            f"it did not answer within {seconds} s"
+            if self.config.url
+            else f"it did not start within {seconds} s"
+        )
 
     def _begin(self) -> None:
         if self._is_closed:
