@@ -289,6 +289,15 @@ def test_a_model_by_name_is_fetched_whole_or_not_at_all(data: Path) -> None:
     assert (voice_folder(data) / "models" / "small" / "model.bin").is_file()
 
 
+def test_of_a_failed_python_program_only_its_error_is_told(data: Path) -> None:
+    trace = (
+        'Traceback (most recent call last):\\n  File "x.py", line 1\\n    raise\\nValueError: no such size'
+    )
+    program(data, "python", f"#!/bin/sh\nprintf '{trace}\\n'; exit 1\n")
+    with pytest.raises(getting.NotGot, match=r"^python failed: ValueError: no such size$"):
+        getting.run(["python"], {**os.environ})
+
+
 def test_the_requirements_are_those_of_our_own_distribution() -> None:
     agent, models = requirements(models=False), requirements(models=True)
     assert any(requirement.startswith("livekit-agents") for requirement in agent)

@@ -338,7 +338,8 @@ def run(
 
 
 def _why_failed(lines: Sequence[str]) -> str:
-    text = "\n".join(lines)
+    is_traceback = any(line.startswith('File "') for line in lines)
+    text = "\n".join(lines[-1:] if is_traceback else lines)
     if re.search(r"dial tcp|no such host|resolve|Temporary failure|Network is unreachable|[Cc]onnect", text):
         return f"It needs the network once. {lines[-1] if lines else ''}"
     return text or "It said nothing."
