@@ -40,11 +40,11 @@ def refusal(
     """Return the error for an answer with ``status`` ≥ 400; ``headers`` have lower-case names."""
     problem = json_object(body)
     title, detail = _title_and_detail(problem, secrets) if problem else ("", first_line(body, secrets))
+    code = redacted(_first_text(problem, "code"), secrets)[:MAX_TITLE_CHARACTERS]
     if status in (401, 403):
         default = "the server refused the token" if status == 401 else "the server does not allow that"
-        return Unauthorized(
-            title or default, detail or "Check AGENT_TUI_TOKEN or --token-file.", status=status
-        )
+        detail = detail or "Check AGENT_TUI_TOKEN or --token-file."
+        return Unauthorized(title or default, detail, status=status, code=code)
     if status == 404:
         return NotFound(title or "the server did not find that (404)", detail, status=status)
     if status in (405, 501):
@@ -55,9 +55,7 @@ def refusal(
         explained = ": ".join(part for part in (title, detail) if part)
         wish = _retry_after(headers)
         return TransportError(_busy_title(status), explained, retryable=True, retry_after=wish)
-    title = title or unexplained(status)
-    code = redacted(_first_text(problem, "code"), secrets)[:MAX_TITLE_CHARACTERS]
-    return Refused(title, detail, status=status, code=code)
+    return Refused(title or unexplained(status), detail, status=status, code=code)
 
 
 def unexplained(status: int) -> str:

@@ -206,8 +206,11 @@ class AgentSocketClient:
             except Unauthorized as error:
                 if error.status != _FORBIDDEN:
                     raise report(self._hooks, CONNECTION_ERROR, error) from error
-                # How a close before the handshake arrives: protocols.md §4.
-                busy = AgentBusy("the chat is busy, or not allowed", error.title, status=_FORBIDDEN)
+                # How a close before the handshake arrives: protocols.md §4. Our backend says which of both.
+                if error.code == CHAT_BUSY:
+                    busy = AgentBusy("the chat is busy", error.detail, status=_FORBIDDEN)
+                else:
+                    busy = AgentBusy("the chat is busy, or not allowed", error.title, status=_FORBIDDEN)
                 raise report(self._hooks, CHAT_BUSY, busy) from error
             except NotFound:
                 raise
