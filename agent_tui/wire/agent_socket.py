@@ -46,7 +46,7 @@ MAX_ITERATIONS: Final = "MAX_ITERATIONS"
 STOPPED: Final = "STOPPED"
 INTERRUPTED: Final = "INTERRUPTED"
 CHAT_BUSY: Final = "CHAT_BUSY"
-_SELF_EXPLAINING: Final = frozenset({AGENT_ERROR, MAX_ITERATIONS, STOPPED, INTERRUPTED})
+_SELF_EXPLAINING: Final = frozenset({AGENT_ERROR, MAX_ITERATIONS, STOPPED, INTERRUPTED, CHAT_BUSY})
 
 MAIN: Final = "main"
 SUB_AGENT: Final = "sub_agent"  # type of the step with a sub-agent's words; its name is the source

@@ -13,6 +13,7 @@ from agent_tui.clients.log_stream import Item
 from agent_tui.config.file import TASKS, BackendConfig
 from agent_tui.model import events as ev
 from agent_tui.model.inert import inert_line
+from agent_tui.wire.agent_socket import CHAT_BUSY
 from agent_tui.wire.agent_tasks import ends_session
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from tui.cli import output
@@ -103,9 +104,10 @@ def _ending_of(announced: AnnouncedFrame, backend: BackendConfig) -> Ending | No
         case ev.TurnDone():
             return Ending("completed")
         case ev.RunFailed(content):
-            is_aborted = backend.kind == TASKS and ends_session(content)
             detail = inert_line(content, MAX_ERROR_CHARACTERS) or "the agent failed"
-            return Ending("aborted" if is_aborted else "error", detail)
+            if backend.kind == TASKS:
+                return Ending("aborted" if ends_session(content) else "error", detail)
+            return Ending("busy" if announced.data.get("code") == CHAT_BUSY else "error", detail)
         case _:
             return None
 

@@ -233,6 +233,7 @@ def test_frames_of_a_socket_are_named_by_their_type_and_only_the_main_agent_answ
     ("told", "code", "reason"),
     [
         ([at_socket.text("It "), at_socket.error("BOOM", "no more")], 4, "error"),
+        ([at_socket.text("It "), at_socket.error("CHAT_BUSY", "wait")], 6, "busy"),
         ([at_socket.text("It "), at_socket.GOODBYE], 4, "lost"),
         ([at_socket.text("It "), at_socket.close(1011)], 4, "lost"),
         ([at_socket.text("It "), at_socket.abort], 4, "lost"),
