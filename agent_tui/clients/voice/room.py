@@ -505,4 +505,5 @@ def _no_ticket(error: AgentTuiError) -> why.Reason:
         case _:
             word = "endpoint_failed"
     retryable = isinstance(error, TransportError) and error.retryable
-    return why.Reason(word, f"{error.title}.", error.detail, retryable)
+    line = f"{error.title}." if error.detail else error.title  # other languages know it alone
+    return why.Reason(word, line, error.detail, retryable)

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -147,30 +146,45 @@ async def test_requests_get_their_own_answers_and_fail_in_time() -> None:
     assert len({message.request.request_id for message in sent}) == 3
 
 
+ADVICE = ("There is no token", "Run voice setup.")
+TOLD = "There is no token. Run voice setup."
+
+
+class NoToken:
+    """Gives no token, and says why."""
+
+    def __init__(self, error: AgentTuiError) -> None:
+        self._error = error
+
+    async def ticket(self) -> Ticket:
+        raise self._error
+
+    async def call_agent(self) -> bool:
+        raise AssertionError
+
+    async def aclose(self) -> None:
+        raise AssertionError
+
+
 @pytest.mark.skipif(not has_interface(), reason="without one no token is asked for")
 @pytest.mark.parametrize(
-    ("kind", "fields", "word"),
+    ("error", "word", "told"),
     [
-        (Refused, {"code": "voice.no_server"}, "voice.no_server"),
-        (Unauthorized, {"status": 401}, "no_token"),
-        (ConnectFailed, {}, "unreachable"),
-        (TransportError, {}, "endpoint_failed"),
-        (ProtocolError, {}, "endpoint_failed"),
+        (Refused(*ADVICE, code="voice.no_server"), "voice.no_server", TOLD),
+        (Unauthorized(*ADVICE, status=401), "no_token", TOLD),
+        (ConnectFailed(*ADVICE), "unreachable", TOLD),
+        (TransportError(*ADVICE), "endpoint_failed", TOLD),
+        # Without a detail it has no full stop: other languages know the title alone.
+        (
+            ProtocolError("the server's answer is not a token"),
+            "endpoint_failed",
+            "the server's answer is not a token",
+        ),
     ],
 )
 async def test_a_token_source_without_a_token_hands_on_why(
-    kind: type[AgentTuiError], fields: dict[str, Any], word: str
+    error: AgentTuiError, word: str, told: str
 ) -> None:
-    class NoToken:
-        async def ticket(self) -> Ticket:
-            raise kind("There is no token", "Run voice setup.", **fields)
-
-        async def call_agent(self) -> bool:
-            raise AssertionError
-
-        async def aclose(self) -> None:
-            raise AssertionError
-
-    async with following(RoomClient(NoToken(), FedSound())) as session:
+    async with following(RoomClient(NoToken(error), FedSound())) as session:
         failed = await session.link("failed")
-        assert (failed.reason, failed.detail) == (word, "There is no token. Run voice setup.")
+        assert (failed.reason, failed.detail) == (word, told)
