@@ -436,3 +436,15 @@ def test_the_end_after_too_many_rounds_of_tools_is_said_in_words_of_ours() -> No
     assert ending(turn) == "✗ stopped after 20 rounds of tools"
     speak("zh-CN")
     assert ending(turn) == "✗ 已在 20 轮工具调用后停止"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("this server does not offer pausing", "此服务器不提供暂停"),
+        ("this server does not offer making rooms: it answered 404", "此服务器不提供创建房间：它答复 404"),
+    ],
+)
+def test_what_a_server_does_not_offer_is_named_in_the_language(text: str, said: str) -> None:
+    speak("zh-CN")
+    assert localised(text) == said
