@@ -79,7 +79,9 @@ class OpenRoom(OpenConversation["RoomsClient"]):
             self._has_view = True
             await panes.begin_in(timeline=self.begins_in_timeline)
         if self.state.loaded and not self.state.agents:
-            self.place.update(texts.no_agents(key_of(self.host.screen, "room.settings")))
+            # A server that shows only runs names no room: its agents are known once they speak.
+            is_shown = bool(self.state.room.name)
+            self.place.update(texts.no_agents(key_of(self.host.screen, "room.settings")) if is_shown else "")
         self.place.set_class(bool(self.state.agents), "-hidden")
         panes.set_class(not self.state.agents, "-hidden")
         panes.take()

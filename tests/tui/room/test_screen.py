@@ -151,6 +151,7 @@ async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_c() ->
             ev.LinkChanged("ended", "this server shows a room only while it is running"),
         )
         assert "only while it is running" in text
+        assert "No agents" not in text  # nothing is known of them
         await screen.press("p")
         screen.link.send_posted(
             LIVE,

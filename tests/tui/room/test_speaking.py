@@ -404,7 +404,7 @@ async def test_an_ascii_terminal_gets_ascii_before_the_room_came_and_after() -> 
 async def test_a_room_without_agents_says_so_and_how_to_add_some() -> None:
     async with opened() as screen:
         assert "Waiting for the room" in await screen.text()
-        text = await screen.send(loaded(agents=()), LIVE)
+        text = await screen.send(loaded(name="Talk", agents=()), LIVE)
         assert "Waiting for the room" not in text
         assert "No agents are in this room. e adds some." in text
         assert "No agents" not in await screen.send(ev.RoomChanged(ev.RoomInfo("r", agents=AGENTS)))
