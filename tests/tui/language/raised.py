@@ -31,6 +31,7 @@ SAYS: Final = {
     "localised": slice(0, 1),
     "tell": slice(0, 1),
     "complain": slice(0, 1),
+    "Ending": slice(1, 2),
     "print_one": slice(0, 1),
     "check": slice(1, 3),
     "Reason": slice(1, 3),  # of a voice session that ended

@@ -176,6 +176,14 @@ SAID = {
         "http://h 没有此模型或路径：状态码 404：model 'x' not found。那里没有 x，有 y",
         "нет такой модели или пути по адресу http://h: код 404: model 'x' not found. Там нет x, а есть y",
     ),
+    "the room paused because turns failed": (
+        "有发言失败，房间已暂停",
+        "некоторые реплики не удались, комната на паузе",
+    ),
+    "the answer was cut off: the model ran out of tokens": (
+        "已达到模型的 token 上限，回答被截断",
+        "ответ обрезан: достигнут лимит токенов модели",
+    ),
     "/nope: cannot be read: No such file or directory": (
         "/nope：无法读取：没有此文件或文件夹",
         "/nope: не читается: нет такого файла или папки",
