@@ -98,8 +98,9 @@ def hide_token(token: str) -> None:
 
 def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
     """Return the screen that the command line asks for, or ``None`` for every other command line."""
-    if PLAIN in rest[1:] and "--" not in rest:
-        asked = screen_arguments([word for word in rest if word != PLAIN])
+    names_from = rest.index("--") if "--" in rest else len(rest)
+    if PLAIN in rest[1:names_from]:
+        asked = screen_arguments([*(word for word in rest[:names_from] if word != PLAIN), *rest[names_from:]])
         return None if asked is None else asked._replace(is_plain=True)
     match list(rest):
         case ["rooms", word] if _is_command(f"rooms {word}"):

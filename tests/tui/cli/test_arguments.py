@@ -59,6 +59,8 @@ def test_a_token_never_shows_in_what_is_logged() -> None:
         (["rooms", "my-room"], ScreenArguments("my-room")),
         (["rooms", "--", "list"], ScreenArguments("list")),
         (["rooms", "--", "--odd"], ScreenArguments("--odd")),
+        (["rooms", "--plain", "--", "list"], ScreenArguments("list", is_plain=True)),
+        (["rooms", "--", "--plain"], ScreenArguments("--plain")),
         (["chat"], ScreenArguments(chat="")),
         (["chat", "--new"], ScreenArguments(chat="", is_new=True)),
         (["chat", "last week"], ScreenArguments(chat="last week")),
