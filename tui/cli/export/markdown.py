@@ -18,7 +18,6 @@ from widgets.transcript.step_body import fenced
 MESSAGE_LEVEL: Final = 3  # of a message's own heading: "### Ada"
 LAST_LEVEL: Final = 6
 MAX_NAME_CHARACTERS: Final = 100
-MAX_MARK_CHARACTERS: Final = 500
 MAX_CHECKED_CHARACTERS: Final = 200_000  # of one message that may leave something open
 _MAY_STAY_OPEN: Final = ("```", "~~~", "<")
 
@@ -30,9 +29,9 @@ _NO_PARAGRAPH = re.compile(r"^(?: {4}|\t| {0,3}(?:[>#|]|[-*+][ \t]|\d{1,9}[.)][ 
 
 
 def markdown(document: Document) -> str:
-    lines = [f"# {_plain(document.title)}", ""]
+    lines = [f"# {_plain(document.title, None)}", ""]
     between = say("between.detail")
-    lines += [f"- {label}{between}{_plain(text, MAX_MARK_CHARACTERS)}" for label, text in document.facts]
+    lines += [f"- {label}{between}{_plain(text, None)}" for label, text in document.facts]
     if document.task:
         lines += ["", *(f"> {line}".rstrip() for line in document.task.splitlines())]
     round_number = 0
@@ -42,7 +41,7 @@ def markdown(document: Document) -> str:
             lines += ["", f"## {say('export.round', number=round_number)}"]
         lines += ["", f"{'#' * MESSAGE_LEVEL} {_plain(said_by(message))}"]
         about = (*marks(message, document.names), usage_text(message))
-        shown = [_plain(mark, MAX_MARK_CHARACTERS) for mark in about]
+        shown = [_plain(mark, None) for mark in about]
         if any(shown):
             lines += ["", f"*{' · '.join(mark for mark in shown if mark)}*"]
         for part in parts(message):
@@ -51,15 +50,15 @@ def markdown(document: Document) -> str:
 
 
 def _folded(part: FoldedPart) -> str:
-    about = _plain(part.about, MAX_MARK_CHARACTERS)
+    about = _plain(part.about, None)
     details = " · ".join(text for text in (about, _plain(part.summary)) if text)
     head = f"**{_plain(part.name)}** {details}".rstrip()
     return f"{head}\n\n{part.body}" if part.body else head
 
 
-def _plain(text: str, most: int = MAX_NAME_CHARACTERS) -> str:
-    """Return ``text`` as one line without a meaning in Markdown."""
-    return _ACTIVE.sub(r"\\\1", inert_line(text, most))
+def _plain(text: str, most: int | None = MAX_NAME_CHARACTERS) -> str:
+    """Return ``text`` as one line, of at most so many characters, without a meaning in Markdown."""
+    return _ACTIVE.sub(r"\\\1", inert_line(text, most or len(text)))
 
 
 def nested(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -108,6 +109,15 @@ def test_markdown_has_words_as_they_were_and_everything_else_in_fences() -> None
         '\n**run\\_command** rm \\* · denied\n\n```\ncommand: "rm *"\n```\n'
         "\nGreen, *of course*.\n"
     )
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_a_long_prompt_and_a_long_error_are_there_to_their_ends(form: Literal["md", "html"]) -> None:
+    prompt, error = "Be brief. " * 100 + "Thanks!", "no answer, " * 100 + "sorry"
+    chat = of_conversation(replace(CHAT, system_prompt=prompt), [message("assistant", "", error=error)])
+    text = rendered(chat, form)
+    assert prompt.replace("!", "\\!" if form == "md" else "!") in text
+    assert error in text
 
 
 def test_a_page_folds_thoughts_tools_and_files_and_shows_the_words() -> None:
