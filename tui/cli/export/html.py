@@ -111,6 +111,7 @@ def _words(text: str, *, keeps_lines: bool = False) -> str:
         return f'<pre class="words">{escape(text)}</pre>'
     options = {"html": False, "maxNesting": MAX_NESTING, "breaks": keeps_lines}
     parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    parser.validateLink = _may_be_followed  # type: ignore[assignment, method-assign]  # its own hook
     parser.disable("reference")  # its lines would not be shown; screens show them as they are
     parser.add_render_rule("image", _image)
     tokens = parser.parse(text)
@@ -119,6 +120,13 @@ def _words(text: str, *, keeps_lines: bool = False) -> str:
     for token in tokens:
         _below_the_message(token)
     return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+def _may_be_followed(address: str) -> bool:
+    """Return whether a link leads to a web page or to mail. Any other may start a program, or, as a path of a
+    page that is a file, lead to a server: it stays text, which shows where it leads.
+    """
+    return address.lower().startswith(("http://", "https://", "mailto:"))
 
 
 def _below_the_message(token: Token) -> None:

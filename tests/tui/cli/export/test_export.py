@@ -231,6 +231,13 @@ def test_nothing_in_a_page_runs_loads_or_escapes(text: str, name: str) -> None:
         assert re.match(r"https?:|$", attributes.get("href") or "")
 
 
+@pytest.mark.parametrize("address", ["smb://h/x", "search-ms:query=x", "//h/x", "src/a.py", "tel:1"])
+def test_a_link_that_leads_neither_to_the_web_nor_to_mail_is_text_on_a_page(address: str) -> None:
+    made = page(of_room(ROOM, [message(f"[a]({address}) <{address}>"), message("[b](HTTPS://h/)", 2)]))
+    assert f"[a]({address})" in made
+    assert re.findall('href="([^"]*)"', made) == ["HTTPS://h/"]
+
+
 def test_a_very_long_message_is_on_the_page_as_it_was_written() -> None:
     assert "# x" * 70_000 in page(of_room(ROOM, [message("# x" * 70_000)]))
 
