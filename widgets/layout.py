@@ -36,12 +36,13 @@ class PaintedStrip(Strip):
 
 
 class PaintedLine(NamedTuple):
-    """One painted row. ``extent`` is its number of cells without the background at its end; with it where
-    terminals disagree about its width.
+    """One painted row. ``extent`` is its number of cells without the background at its end; a terminal may
+    take more for it, unless that ``is_sure``.
     """
 
     strip: Strip
     extent: int
+    is_sure: bool = True
 
 
 class Tone(NamedTuple):

@@ -215,12 +215,13 @@ class Painter:
         base = ground or look.base
         used = left + cells_in(pieces)
         divider = look.has_divider and look.width >= MARGIN_FROM
-        extent = look.width if ground or not all(has_known_width(text) for text, _ in pieces) else used
+        extent = look.width if ground else used
         rest = max(0, look.width - divider - used)
         segments = _join_segments([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:
             segments.append(Segment(self.own(DIVIDER), self.style(inks.MARK)))
-        return PaintedLine(PaintedStrip(self.filtered(segments), look.width), extent)
+        is_sure = all(has_known_width(text) for text, _ in pieces)
+        return PaintedLine(PaintedStrip(self.filtered(segments), look.width), extent, is_sure)
 
     def with_label(self, line: PaintedLine, label: str) -> PaintedLine:
         """Return ``line`` with a label over its right end."""
@@ -242,7 +243,7 @@ class Painter:
         """Return ``line`` with ``segments`` over its cells ``left`` up to ``right``."""
         width = self.look.width
         segments = [*line.strip.crop(0, left), *self.filtered(segments), *line.strip.crop(right, width)]
-        return PaintedLine(PaintedStrip(segments, width), max(line.extent, right))
+        return PaintedLine(PaintedStrip(segments, width), max(line.extent, right), line.is_sure)
 
     def filtered(self, segments: list[Segment]) -> list[Segment]:
         return [Segment(text, style and self._final(style)) for text, style, _ in segments]

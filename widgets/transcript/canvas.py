@@ -57,11 +57,18 @@ class Canvas:
         before, self.lines = self.lines, self._compose_lines()
         if len(before) != len(self.lines):
             return None
+        width = self._transcript.outer_size.width
         return [
-            Region(0, y, max(new.extent, old.extent), 1)
+            Region(0, y, width if self._covers(old, new) else max(new.extent, old.extent), 1)
             for y, (old, new) in enumerate(zip(before, self.lines, strict=True))
             if new.strip is not old.strip and new != old
         ]
+
+    def _covers(self, old: PaintedLine, new: PaintedLine) -> bool:
+        """Whether all of ``new`` is painted over ``old``, which may reach further than we count: the end of a
+        row that does so, too, would be painted over the pane beside this one.
+        """
+        return not old.is_sure and (new.is_sure or not self.has_divider)
 
     def _compose_lines(self) -> list[PaintedLine]:
         transcript, view = self._transcript, self._transcript.view

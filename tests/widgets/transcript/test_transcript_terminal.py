@@ -139,3 +139,23 @@ async def test_the_scroll_mark_is_there_while_the_end_is_not_followed() -> None:
         assert marked == [False, False, True, True, False, False]
         await pilot.press("end")
         assert SCROLL_MARK not in "".join(await shown(pane, hand, pilot))
+
+
+async def test_a_row_that_some_terminals_count_longer_is_painted_over_whole() -> None:
+    hand = Hand()
+    pane = a_pane(hand)
+
+    async def act(pilot: Pilot[Any], driver: CountingDriver) -> None:
+        for has_divider in (False, True):
+            pane.canvas.divide(has_divider)
+            pane.text_added("a", "\n\nहिन्दी")
+            hand.turn()
+            await pilot.pause()
+            below = pane.canvas.lines
+            pane.text_added("a", "\n\nSo.\n\nWell.")
+            regions = pane.canvas.compose() or []
+            covered = [region.width == 30 for region in regions if not below[region.y].is_sure]
+            assert covered
+            assert all(covered)
+
+    await painted(pane, (30, 8), act)
