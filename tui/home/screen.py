@@ -38,7 +38,6 @@ from tui.live.texts import model_name
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.painter import cropped
 from widgets.status_line import Part, StatusLine
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ MOST_ROWS: Final = 12  # of those listed; the lists have all
 AROUND_ROWS: Final = 15  # for everything else
 EXAMPLES: Final = 3
 MARGIN_CELLS: Final = 4  # both margins of the line with what was found
-KEY_CELLS: Final = 5  # "  1  "
 HINTS: Final = (  # as for ``hints_of``
     ("home.open", "list.hint.open", 1),
     ("home.room", "home.hint.new_room", 0),
@@ -207,8 +205,7 @@ class HomeScreen(Screen[None]):
         self._list.look()
         for number, example in enumerate(self._examples, 1):
             key = key_of(self, f"home.example_{number}")
-            shown = cropped(say(f"home.example.{number}"), max(8, self.app.size.width - KEY_CELLS - 4))
-            example.update(Content.assemble((f"{key:>2}", "bold"), f"  {shown}"))
+            example.update(Content.assemble((f"{key:>2}", "bold"), f"  {say(f'home.example.{number}')}"))
         self._found_line.set_class(not self._found, "-hidden")
         self._found_line.update(
             found_line(self._found, key_of(self, "home.found"), self.app.size.width - MARGIN_CELLS)
@@ -229,7 +226,7 @@ class HomeScreen(Screen[None]):
             becomes = self._ask.becomes
             hints = [
                 ("composer.send", f"home.hint.start.{becomes}", 0),
-                ("home.turn", f"home.hint.turn.{becomes}", 0),
+                ("home.turn", f"home.hint.turn.{becomes}", 1),
                 ("home.leave_line", "hint.back", 0),
             ]
         else:

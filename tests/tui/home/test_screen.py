@@ -273,3 +273,17 @@ async def test_at_every_size_the_line_and_the_keys_are_in_sight(
         text = await seen.until("会话")
         assert "What should they talk about?" in text
         assert "n new room" in text.splitlines()[-1]
+
+
+async def test_in_a_narrow_terminal_hints_and_examples_are_cut_with_a_sign(tmp_path: Path) -> None:
+    async with home(tmp_path, size=(40, 10)) as seen:
+        text = await seen.press("tab")
+        assert text.splitlines()[-1].strip() == "enter start a room · esc back"
+        seen.app.screen.scroll_end(animate=False)  # there is a scroll bar
+        text = await seen.until("Plan the launch")
+        assert [
+            row.rstrip(" ▁▂▃▄▅▆▇█")[-1] for row in text.splitlines() if row.startswith(("   1", "   2"))
+        ] == [
+            "…",
+            "…",
+        ]
