@@ -63,6 +63,7 @@ class OpenConversation(Generic[C]):
             and self.state.loaded
             and isinstance(self.following.failure, NotFound)
         ):
+            self.state.apply(ev.LinkChanged("refused"))  # the reason would name its id
             self.tell_deleted()
 
     async def is_deleted(self, error: AgentTuiError) -> bool:

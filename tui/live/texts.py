@@ -95,7 +95,7 @@ def link_status(link: LinkChanged, seconds_left: int) -> str:
         case "live" | "ended" | "lost":
             return ""
         case "refused":
-            return f"{signs.FAILED} {say('link.refused', detail=detail)}"
+            return f"{signs.FAILED} {say('link.refused', detail=detail) if detail else say('list.deleted')}"
         case "connecting" if link.attempt <= 1:
             return f"{signs.WAITING} {detail or say('link.connecting')}"
         case "connecting" | "waiting":

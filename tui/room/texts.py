@@ -239,10 +239,10 @@ def _pause_anywhere(state: ConversationState) -> list[Hint]:
 
 
 def _main_hint(state: ConversationState) -> list[Hint]:
-    """Return what the key that pauses and resumes does; nothing while the room is not loaded."""
+    """Return what the key that pauses and resumes does; nothing while the room is not loaded, or gone."""
     if state.link.status == "lost":
         return [Hint("c", say("hint.continue"))]
-    if not state.loaded and state.link.status != "ended":
+    if state.link.status == "refused" or (not state.loaded and state.link.status != "ended"):
         return []
     match state.room.status:
         case "running":

@@ -56,5 +56,9 @@ async def test_a_room_says_that_it_was_deleted() -> None:
 async def test_a_room_says_so_before_anything_is_said() -> None:
     async with one_room.opened() as screen:
         await screen.send(*one_room.speaking(one_room.AGENTS))
+        assert "p pause" in await screen.text()
         screen.link.end(NotFound("There is no room r", status=404))
-        assert ROOM_DELETED in await screen.text()
+        text = await screen.text()
+        assert ROOM_DELETED in text
+        assert "✗ deleted" in text.splitlines()[0]
+        assert "p pause" not in text
