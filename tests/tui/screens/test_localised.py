@@ -336,11 +336,8 @@ def test_why_a_voice_room_has_no_microphone_is_said_in_the_language(language: st
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("zh-CN", "智能体没有加入房间。请重试"),
-        (
-            "ru",
-            "Агент не вошёл в комнату. Повторите, запустите локального агента",
-        ),
+        ("zh-CN", "智能体没有加入房间。请检查"),
+        ("ru", "Агент не вошёл в комнату. Проверьте, запущен ли агент"),
     ],
 )
 def test_why_a_voice_session_has_no_agent_is_said_in_the_language(language: str, said: str) -> None:
