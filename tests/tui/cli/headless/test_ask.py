@@ -315,7 +315,7 @@ def test_a_second_signal_leaves_at_once(home: Home) -> None:
         for _ in range(5):
             run.stdout.readline()
         run.send_signal(signal.SIGINT)
-        while "once more" not in run.stderr.readline():
+        while "ctrl+c leaves at once" not in run.stderr.readline():
             pass
         run.send_signal(signal.SIGINT)
         out, _ = finish(run)
