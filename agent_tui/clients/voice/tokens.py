@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from agent_tui.clients.http import Net
 from agent_tui.clients.records import text_of
 from agent_tui.config.voice import LiveKit
-from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Unauthorized
+from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Refused, Unauthorized
 from agent_tui.model.inert import inert_line
 from agent_tui.redaction import shown_url
 from agent_tui.wire.voice import token_claims
@@ -240,15 +240,19 @@ class BackendTokens:
         return ticket
 
     async def call_agent(self) -> bool:
-        """Ask again, unless the agent is being started: the backend starts it if it is not running."""
+        """Ask again, unless the agent is being started: the backend starts it if it is not running.
+        Raises ``Refused`` if it had failed before: it may fail again.
+        """
         about = await self._net.call("GET", ABOUT_PATH)
         rooms = about.get("rooms") if isinstance(about, Mapping) else None
         agents = [room.get("agent") for room in rooms or () if isinstance(room, Mapping)]
-        if any(
-            text_of(one, "identity") == self._agent and text_of(one, "state") == "starting" for one in agents
-        ):
+        agent = next((one for one in agents if text_of(one, "identity") == self._agent), None)
+        state, why = text_of(agent, "state"), text_of(agent, "detail")
+        if state == "starting":
             return True
         await self._ask_for_ticket()
+        if state == "failed" and why:
+            raise Refused(why.splitlines()[0])
         return False
 
     async def aclose(self) -> None:

@@ -190,7 +190,7 @@ async def test_our_backend_says_which_room_it_is_and_who_the_agent_is(server: Fa
     server.on("POST", "/api/voice/token", answers_json(fields))
     source = BackendTokens(net, "demo", "Alice", is_guest=True)
     ticket = await source.ticket()
-    agents = [{"identity": "agent-demo", "state": state} for state in ("starting", "failed")]
+    agents = [{"identity": "agent-demo", "state": state} for state in ("starting", "stopped")]
     states = [answers_json({"rooms": [{"agent": None}, {"agent": agent}]}) for agent in agents]
     server.on("GET", "/api/voice", *states)
     assert await source.call_agent()  # it is on its way
@@ -199,6 +199,20 @@ async def test_our_backend_says_which_room_it_is_and_who_the_agent_is(server: Fa
     assert first == {"room_name": "demo", "participant_name": "Alice", "guest": True}
     assert again == {**first, "participant_identity": "terminal-1"}
     assert ticket == Ticket("ws://127.0.0.1:7", TOKEN, "demo", "terminal-1", "c1", "agent-demo", True)
+
+
+async def test_why_the_agent_of_our_backend_failed_is_told_when_it_is_called_again(
+    server: FakeServer, net: Net
+) -> None:
+    fields = {"server_url": "ws://127.0.0.1:7", "participant_token": TOKEN, "agent_identity": "agent-demo"}
+    server.on("POST", "/api/voice/token", answers_json(fields))
+    agent = {"identity": "agent-demo", "state": "failed", "detail": "tts needs a package\nits last lines"}
+    server.on("GET", "/api/voice", answers_json({"rooms": [{"agent": agent}]}))
+    source = BackendTokens(net, "demo")
+    await source.ticket()
+    with pytest.raises(Refused, match=r"^tts needs a package$"):
+        await source.call_agent()
+    assert len(server.asked("POST", "/api/voice/token")) == 2
 
 
 async def test_a_backend_without_a_server_says_so_to_programs_too(server: FakeServer, net: Net) -> None:
