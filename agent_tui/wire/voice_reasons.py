@@ -55,7 +55,7 @@ AGENT_SILENT: Final = Reason(
     "The agent joined the room but did not finish starting.",
     "Retry, or look into the agent's log.",
 )
-AGENT_LEFT: Final = Reason("agent_left", "The agent left the room.", "Retry, or wait until it comes back.")
+AGENT_LEFT: Final = Reason("agent_left", "The agent left the room.")
 AGENT_ENDED: Final = Reason("agent_ended", "The agent's process ended.", "Look into its log.")
 AGENT_NOT_STARTED: Final = Reason(
     "agent_not_started", "The agent did not connect.", "Look into its log, then try again."

@@ -8,7 +8,7 @@ from agent_tui.model.voice import LinkMoved
 from tui.cli.headless.formats import Ending
 
 # Reasons of ``LinkMoved``, in the words of ``agent_tui.wire.voice_reasons``.
-ABSENT: Final = ("agent_absent", "agent_silent", "agent_not_started")
+ABSENT: Final = ("agent_absent", "agent_silent", "agent_not_started", "agent_left")
 UNREACHABLE: Final = (
     *("refused", "no_such_host", "unreachable", "timed_out", "join_timed_out", "not_ready"),
     *("no_interface", "no_media", "no_livekit", "bad_url", "certificate"),

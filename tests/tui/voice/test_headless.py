@@ -300,6 +300,7 @@ async def test_words_to_which_the_agent_says_nothing_are_not_waited_for(
     ("link", "reason", "code"),
     [
         (vo.LinkMoved("connected", "The agent did not join the room.", "agent_absent"), "timeout", 4),
+        (vo.LinkMoved("connected", "The agent left the room.", "agent_left"), "timeout", 4),
         (vo.LinkMoved("failed", "No LiveKit server answers there.", "refused"), "lost", 5),
         (vo.LinkMoved("failed", "The server refused the token.", "token_refused"), "refused", 6),
         (vo.LinkMoved("failed", "cannot connect to http://host", "unreachable"), "lost", 5),
