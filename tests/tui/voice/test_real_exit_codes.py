@@ -28,6 +28,9 @@ pytestmark = [
     pytest.mark.skipif(not has_interface(), reason="WebRTC needs an interface besides loopback"),
 ]
 AGENT = Path(__file__).parents[2] / "fakes" / "voiceless_agent.py"
+NEEDS_AGENTS = pytest.mark.skipif(
+    not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras"
+)
 TYPED = ("voice", "--text", "--output", "stream-json")
 
 
@@ -110,10 +113,19 @@ async def test_3_ctrl_c_while_it_waits_for_the_agent(home: Home, livekit: rooms.
     assert json.loads(written.splitlines()[-1])["data"]["reason"] == "interrupted"
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras")
+@NEEDS_AGENTS
 async def test_the_conversation_that_is_kept_of_an_agent_of_ones_own_is_named(home: Home) -> None:
     command = ("voice", "--agent", str(AGENT), "--text", "--output", "json")
     done = await asyncio.to_thread(home.run, *command, stdin="Hello\n")
     kept = json.loads(done.stdout)["conversation"]
     exported = await asyncio.to_thread(home.run, "conversations", "export", str(kept))
     assert "You said Hello." in exported.stdout
+
+
+@NEEDS_AGENTS
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+async def test_4_the_disk_is_full_when_the_transcript_is_written(home: Home) -> None:
+    command = ("voice", "--agent", str(AGENT), "--text", "--output", "json", "--transcript", "/dev/full")
+    done = await asyncio.to_thread(home.run, *command, stdin="Hello\n")
+    assert (done.returncode, json.loads(done.stdout)["reason"]) == (exits.FAILED, "completed")
+    assert "--transcript /dev/full cannot be written" in done.stderr

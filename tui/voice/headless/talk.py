@@ -79,8 +79,12 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
     def finish(ending: Ending, _: None) -> None:
         form.end(ending, state, room, kept_as)
         if transcript is not None:
-            with transcript:
-                transcript.writelines(f"{line_text(line)}\n" for line in said_lines(state) if line_text(line))
+            texts = [text for line in said_lines(state) if (text := line_text(line))]
+            try:
+                with transcript:
+                    transcript.writelines(f"{text}\n" for text in texts)
+            except OSError as error:
+                raise not_written(f"--transcript {written_to} cannot be written", error) from error
 
     return carried_out(source, errand, None, finish)
 
