@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import LinkMoved, SoundChanged, VoiceEvent
+from agent_tui.paths import file_exists
 from agent_tui.state.voice import VoiceState
 from tui.cli import exits
 from tui.screens.words import say
@@ -38,6 +41,7 @@ class VoiceRun:
     ) -> None:
         self.source = source
         self.request = request
+        self._record = request.record
         self.state = VoiceState()
         self.session: VoiceSession | None = None
         self._newest: VoiceSession | None = None  # stays when it is over
@@ -90,6 +94,7 @@ class VoiceRun:
                 self.request, lambda line: self.take(LinkMoved("preparing", line))
             )
             self.session = self._newest = session
+            self.request = replace(self.request, record=self._next_record())
             try:
                 await session.sound.open()
                 await self._choose_sound(session)
@@ -106,6 +111,13 @@ class VoiceRun:
             self.problem = error
             self.take(LinkMoved("failed", str(error)))
 
+    def _next_record(self) -> Path | None:
+        """Return where the next session records: it does not overwrite what there is of this one."""
+        if (first := self._record) is None:
+            return None
+        names = (first.with_name(f"{first.stem}-{number}{first.suffix}") for number in count(2))
+        return next(path for path in names if not file_exists(path))
+
     def _look_at_keeper(self, session: VoiceSession) -> None:
         """Report once that what is said is not stored."""
         problem = session.keeper.problem if session.keeper is not None else ""
@@ -118,15 +130,20 @@ class VoiceRun:
         session.sound.use_headphones(self.uses_headphones or not self.request.uses_aec)
         if self.request.muted or self.is_text_only:
             await session.client.mute(True)
-        if self.is_text_only:
+        if self._is_silent:
             session.sound.hold()
         self.look_at_sound()
+
+    @property
+    def _is_silent(self) -> bool:
+        """Whether the agent's voice is neither heard nor recorded."""
+        return self.is_text_only and not (self.request.text_only and self.request.record is not None)
 
     def look_at_sound(self) -> None:
         """Take the state of the devices, if it changed. Sound that is not to be heard is discarded."""
         if self.session is None:
             return
-        if self.is_text_only:
+        if self._is_silent:
             self.session.sound.drop()
         status = self.session.sound.status
         self.had_input = self.had_input or bool(status.input_name)

@@ -687,6 +687,29 @@ async def test_a_session_whose_log_was_deleted_elsewhere_says_so_and_begins_anot
         assert seen.toasts == ["this conversation was deleted in another terminal: a new one begins"]
 
 
+async def test_the_voice_of_the_agent_is_recorded_for_who_only_types_and_otherwise_dropped(
+    tmp_path: Path,
+) -> None:
+    for record, is_dropped in ((tmp_path / "talk.wav", False), (None, True)):
+        async with opened(*THERE, request=VoiceRequest(record=record, text_only=True)) as seen:
+            assert ("hold" in seen.source.sound.asked) is is_dropped
+            assert ("drop" in seen.source.sound.asked) is is_dropped
+
+
+async def test_a_session_that_begins_again_does_not_overwrite_the_recording_of_the_one_before(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "talk-2.wav").touch()
+    request = VoiceRequest(record=tmp_path / "talk.wav", text_only=True)
+    async with opened(*THERE, request=request) as seen:
+        await seen.press("escape", "t")
+        await seen.until(lambda: len(seen.source.opened) == 2)
+        assert [opened.record for opened in seen.source.opened] == [
+            tmp_path / "talk.wav",
+            tmp_path / "talk-3.wav",
+        ]
+
+
 async def test_a_session_whose_backend_was_started_again_begins_again() -> None:
     source = FakeVoiceSource()
     source.conversation_id = "c"
