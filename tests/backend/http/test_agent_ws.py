@@ -144,7 +144,7 @@ async def test_our_own_client_talks_with_it_and_is_told_that_it_is_busy(tmp_path
                 words = "".join(event.content for event in heard if isinstance(event, ev.StepAdded))
                 assert (words, type(heard[-1])) == (f"{number}: Well?", ev.TurnDone)
             with pytest.raises(AgentBusy, match=r"^the chat is busy: Another client holds it"):
-                async for _ in late.ask("Me too?"):
+                async for _ in ask(late, "Me too?"):
                     pass
         finally:
             await late.aclose()
