@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 from agent_tui.model.errors import AgentBusy, not_written
 
@@ -31,7 +32,7 @@ class DatabaseLock:
         self._mode = mode
         self._file = -1
 
-    def take(self) -> None:
+    def __enter__(self) -> Self:
         """Take the lock; raises ``AgentBusy`` if another process holds it and is not stopping."""
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -54,6 +55,7 @@ class DatabaseLock:
         except OSError as error:
             os.close(self._file)
             raise not_written(f"{self._path} cannot be written", error) from error
+        return self
 
     def say_stopping(self) -> None:
         """Make newcomers wait for a moment."""
@@ -68,7 +70,7 @@ class DatabaseLock:
         finally:
             self._write("")
 
-    def release(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Release the lock; the file stays, because removing it would let two processes hold two files."""
         os.close(self._file)
 
@@ -82,14 +84,3 @@ class DatabaseLock:
     def _write(self, word: str) -> None:
         line = f"{os.getpid()} {self._mode} {word}".ljust(LINE_CHARACTERS)
         os.pwrite(self._file, f"{line}\n".encode(), 0)
-
-
-@contextlib.contextmanager
-def database_lock(path: Path, mode: str) -> Iterator[DatabaseLock]:
-    """Hold the lock during a ``with``."""
-    lock = DatabaseLock(path, mode)
-    lock.take()
-    try:
-        yield lock
-    finally:
-        lock.release()

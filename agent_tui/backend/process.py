@@ -33,7 +33,7 @@ from agent_tui.backend.http.presence import Attendance
 from agent_tui.backend.http.tools import Tools
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.lock import DatabaseLock, database_lock
+from agent_tui.backend.lock import DatabaseLock
 from agent_tui.backend.logs import start_logging
 from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
@@ -71,7 +71,7 @@ def run(settings: Settings) -> None:
     load(settings.config)
     os.umask(0o077)  # the database, its journal and the log hold conversations
     ORPHANS.adopt()  # processes that a tool's command leaves behind come here, and are ended
-    with database_lock(settings.lock_file, settings.mode) as lock:
+    with DatabaseLock(settings.lock_file, settings.mode) as lock:
         start_logging(settings.log_file, stderr=settings.mode == "serve")
         with bound_socket(settings.host, settings.port) as listener:
             run_and_leave(_Process(settings, lock, listener).run())
