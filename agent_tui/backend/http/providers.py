@@ -122,16 +122,15 @@ async def _first_word(endpoint: ProviderAddress, model: str) -> set[str]:
     """
     messages = (ChatMessage("user", "Say hello in one word."),)
     request = ModelRequest(messages, model, "test", "test", 1, 1, max_tokens=TEST_TOKENS, tools=(TEST_TOOL,))
-    provider = RemoteProvider(endpoint)
     notes = set[str]()
-    try:
-        async with aclosing(provider.model(model).stream(request)) as pieces:
-            async for piece in pieces:
-                if not isinstance(piece, NotePiece):
-                    break
-                notes.add(piece.note)
-    finally:
-        await provider.aclose()
+    async with (
+        aclosing(RemoteProvider(endpoint)) as provider,
+        aclosing(provider.model(model).stream(request)) as pieces,
+    ):
+        async for piece in pieces:
+            if not isinstance(piece, NotePiece):
+                break
+            notes.add(piece.note)
     return notes
 
 

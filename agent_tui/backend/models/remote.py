@@ -76,11 +76,8 @@ async def list_models(endpoint: ProviderAddress) -> tuple[str, ...]:
 
     Raises ``ConfigError`` if its key is in a keyring that cannot be used.
     """
-    provider = RemoteProvider(endpoint)
-    try:
+    async with aclosing(RemoteProvider(endpoint)) as provider:
         return await (await provider.connection()).listing.names()
-    finally:
-        await provider.aclose()
 
 
 def _connect(endpoint: ProviderAddress, contexts: dict[str, int]) -> ProviderConnection:

@@ -9,7 +9,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,13 +161,10 @@ async def _request(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private:
     """Send one request to the checked address; return the answer, or the target of its redirect."""
     port = url.port or _PORTS[url.scheme]
     addresses = await public_addresses(url.host, port, may_be_private=may_be_private)
-    response = await _request_at(client, url, addresses[:MAX_ADDRESSES])
-    try:
+    async with aclosing(await _request_at(client, url, addresses[:MAX_ADDRESSES])) as response:
         if response.is_redirect:
             return _url(response.headers["location"], url)
         return await _answer(response, url)
-    finally:
-        await response.aclose()
 
 
 async def _request_at(client: httpx.AsyncClient, url: httpx.URL, addresses: list[str]) -> httpx.Response:

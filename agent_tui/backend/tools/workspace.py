@@ -14,7 +14,7 @@ import stat
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,14 +154,11 @@ class Workspace:
 
         Raises ``ToolError`` for anything that leads out of the workspace or cannot be a path.
         """
-        walk = _Walk(self, path, makes_folders)
-        try:
+        with closing(_Walk(self, path, makes_folders)) as walk:
             location = walk.walk()
             if is_written:
                 _refuse_protected(location.path, path)
             yield location
-        finally:
-            walk.close()
 
     def _open_root(self) -> int:
         try:
