@@ -41,8 +41,7 @@ class Setting:
     noun: str = ""
     default: Any = None
     required: bool = False  # a new one needs it
-    in_new: bool = True  # it can be set when something is made
-    in_change: bool = True  # it can be changed later
+    in_new: bool = True  # it can be set when something is made; any can be changed later
     while_running: bool = True  # it can be changed while an agent is speaking
     in_form: bool = True
     default_in_form: Any = None  # the form's initial value, if it is not the default

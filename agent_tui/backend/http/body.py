@@ -145,12 +145,10 @@ class Fields:
         return self._of_type(name, bool, "must be true or false")
 
     def settings(self, record: type, *, is_new: bool = False) -> dict[str, Any]:
-        """Return the settings of ``record`` in the body: those that a new one can have (some are required),
-        or those that can be changed. Null counts where it has a meaning.
-        """
+        """Return the settings of ``record``, or what a new one can have; null counts if it has a meaning."""
         settings: dict[str, Any] = {}
         for name, setting in settings_of(record).items():
-            if not (setting.in_new if is_new else setting.in_change):
+            if is_new and not setting.in_new:
                 continue
             value = self._setting(setting)
             if value is not None or (setting.nullable and name in self._values):
