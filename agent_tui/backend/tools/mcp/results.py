@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from agent_tui.backend.models.model import Image
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure
 from agent_tui.backend.tools.tool import ToolError, ToolOutput
+from agent_tui.model.images import image_type
 from agent_tui.model.inert import inert_line
 
 if TYPE_CHECKING:
@@ -27,12 +28,6 @@ MAX_IMAGES = 8
 MAX_IMAGE_BYTES = 3_750_000  # 5 MB as base64, Anthropic's limit, the strictest
 MAX_LINKS = 8  # that are read
 MAX_RESOURCE_CHARACTERS = 50_000
-_SIGNATURES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 
 
 async def output(result: CallToolResult, read: Read) -> ToolOutput:
@@ -116,7 +111,5 @@ def _image(encoded: str) -> Image | None:
         data = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return None
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return Image("image/webp", data)
-    kind = next((kind for signature, kind in _SIGNATURES.items() if data.startswith(signature)), "")
+    kind = image_type(data)
     return Image(kind, data) if kind else None
