@@ -19,7 +19,7 @@ from agent_tui.backend.engine.fields import (
 )
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.words import checked_key, storable
-from agent_tui.backend.store.rows import AgentsSet, Change, ConversationRow, ConversationSet
+from agent_tui.backend.store.rows import CHATS, AgentsSet, Change, ConversationRow, ConversationSet
 from agent_tui.model.events import AgentInfo, Attachment, ConversationInfo, SpeechRecord
 from agent_tui.model.images import (
     IMAGE_TYPES,
@@ -36,8 +36,6 @@ MAX_KEEP_CHARACTERS = 4_000  # of what a summary should keep
 MAX_ATTACHMENTS = 20
 MAX_FILE_NAME_CHARACTERS = 1_000
 TITLE_CHARACTERS = 60
-CHAT_KINDS = ("chat", "voice")
-
 
 _SPEAKER = Setting(name="speaker", most=200, is_name=True)
 _SETTINGS = settings_of(ConversationInfo)
@@ -92,9 +90,9 @@ def chat_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
     """
     values = settings_of_new(ConversationInfo, new)
     provider, model = with_model(values, models)
-    kind = new.get("kind") or CHAT_KINDS[0]
-    if kind not in CHAT_KINDS:
-        refuse("There is no such kind of conversation", f"kind is {' or '.join(CHAT_KINDS)}.")
+    kind = new.get("kind") or CHATS[0]
+    if kind not in CHATS:
+        refuse("There is no such kind of conversation", f"kind is {' or '.join(CHATS)}.")
     key = new.get("client_key")
     row = ConversationRow(
         id=id_of(key) if key else uuid4().hex,
