@@ -153,11 +153,9 @@ class AgentService:
     async def chat_of(self, session_id: str) -> str:
         """Return the id of the session's chat, empty for an unknown session."""
         for chat_id in (session_id, id_of(_key(session_id))):
-            try:
+            with suppress(NotFound):
                 if (await self._engine.show(CHATS, chat_id)).kind == "chat":
                     return chat_id
-            except NotFound:
-                pass
         return ""
 
     async def _session(self, session_id: str) -> tuple[str, str]:
