@@ -11,6 +11,7 @@ from agent_tui.model.events import QueuedMessage
 
 MAX_WORDS_CHARACTERS = 100_000
 MAX_QUEUE = 1_000  # of one room; each answer about the queue lists them all
+WHEN = ("next", "now")
 
 Queue = tuple[QueuedMessage, ...]
 
@@ -33,6 +34,8 @@ def put(room: ConversationRow, words: InboxMessage, message_id: str, now: str) -
         raise Refused("The room is completed", "Add a round first: nobody would answer.", status=409)
     if len(room.queue) >= MAX_QUEUE:
         raise Refused("Too many messages are queued", f"The queue holds {MAX_QUEUE:,} messages.", status=409)
+    if words.when not in WHEN:
+        raise Refused("Unknown time to say it", f"when is one of: {', '.join(WHEN)}.", status=422)
     return InboxPut(
         id=message_id,
         content=_check_content(words.content),
