@@ -29,11 +29,16 @@ def title_of(chat: ConversationInfo) -> str:
 
 
 def words_of(chat: ConversationInfo) -> Iterable[str]:
-    """Return its title, its model, and its state as it is shown."""
-    return (title_of(chat), model_of(chat), *(piece.text for piece in state(chat)))
+    """Return its title, what is after it, its model, and its state as it is shown."""
+    return (title_of(chat), extra_of(chat), model_of(chat), *(piece.text for piece in state(chat)))
 
 
-def model_of(chat: ConversationInfo, _cells: int = 0) -> str:
+def extra_of(chat: ConversationInfo, _cells: int = 0) -> str:
+    """Return what is shown after the title: the model, or that it is spoken."""
+    return say("home.voice") if chat.kind == "voice" else model_of(chat)
+
+
+def model_of(chat: ConversationInfo) -> str:
     """Return what its model is called: the demo model answers whatever name was given with it."""
     return model_name(chat.model, chat.provider_id) or say("chat.model.default")
 
@@ -72,4 +77,4 @@ def preview(chat: ConversationInfo) -> Iterable[tuple[str, str]]:
     yield "words", last_words(chat.last_words)
 
 
-CHATS: Final = ListKind(title_of, words_of, sign, model_of, state, MODEL_CELLS, preview)
+CHATS: Final = ListKind(title_of, words_of, sign, extra_of, state, MODEL_CELLS, preview)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from agent_tui.model.events import ConversationInfo
 from tests.tui.lists.rooms_listed import room
 from tui.language import speak
+from tui.lists.chats_texts import CHATS
 from tui.lists.rooms_texts import pause_text, preview, state
 from tui.lists.search import snippet_of
 from tui.lists.texts import last_words
@@ -39,6 +43,13 @@ def test_a_room_that_a_person_paused_says_so_unless_it_says_who_was_cut() -> Non
 @pytest.mark.parametrize(("reason", "ink"), [("error", "failed"), ("pause", "plain")])
 def test_a_room_that_a_failure_paused_is_red(reason: str, ink: str) -> None:
     assert [piece.ink for piece in state(room(1, interrupted=reason), 40)] == [ink]
+
+
+def test_a_voice_session_is_marked_in_the_list_of_chats_and_found_by_that() -> None:
+    spoken = ConversationInfo("c", "Standup", "demo", provider_id="demo", kind="voice")
+    assert CHATS.extra_of(spoken, 16) == "voice"
+    assert "voice" in CHATS.words_of(spoken)
+    assert CHATS.extra_of(replace(spoken, kind="chat"), 16) == "demo model"
 
 
 def test_a_preview_says_who_spoke_with_the_colon_of_the_language() -> None:
