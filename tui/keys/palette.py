@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from rich.cells import cell_len
+from textual.await_complete import AwaitComplete
 from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.events import Resize
@@ -81,13 +82,20 @@ class PaletteRow(NamedTuple):
 
 
 class FittedPalette(CommandPalette):
-    """A palette that makes its rows again when its width changes."""
+    """A palette that makes its rows again when its width changes, and closes only itself."""
 
     _width = 0  # for which the rows were made
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave out the keys of the rows while there is no room for any: Textual would fail to find them."""
         return action != "command_list" or bool(self.query_one(CommandList).scrollable_content_region)
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close, unless another screen was opened above meanwhile: Textual would close that one."""
+        if self.is_active:
+            return super().dismiss(result)
+        nothing: AwaitComplete = AwaitComplete.nothing()  # type: ignore[no-untyped-call]  # as Textual has it
+        return nothing
 
     def on_resize(self, event: Resize) -> None:
         if self._width not in (0, event.size.width):

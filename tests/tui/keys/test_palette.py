@@ -323,3 +323,16 @@ async def test_page_keys_do_nothing_while_a_terminal_is_too_small_for_the_rows(t
         await seen.resize(10, 3)
         await seen.press("pageup", "pagedown")
         assert "▔" in await seen.resize(120, 30)
+
+
+async def test_the_palette_closes_no_screen_that_was_opened_above_it(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("ctrl+p")
+        palette = seen.app.screen
+        await seen.app.push_screen(QuitScreen())
+        palette.dismiss()  # of a key that was pressed before
+        assert "Agents are still running." in await seen.text()
+        await seen.press("escape")
+        assert seen.app.screen is palette
+        await seen.press("escape")
+        assert seen.app.screen is not palette
