@@ -95,7 +95,8 @@ class NewRoomScreen(Dialog[MadeRoom | None]):
         beside = {"agents": (self._agents, ModelFields(self._link)), "tools": (self._tools,)}
         sections = in_sections(lambda name: [self._field(SETTINGS[name])], beside)
         await self._form.mount(self._field(SETTINGS["name"]), *sections)
-        self.query_one(Hints).tell(say("new.hint"))
+        for hints in self.query(Hints):  # none, if the form was left meanwhile
+            hints.tell(say("new.hint"))
 
     @on(TextArea.Changed, "#task")
     def speak_its_language(self, event: TextArea.Changed) -> None:

@@ -88,7 +88,9 @@ class FittedPalette(CommandPalette):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave out the keys of the rows while there is no room for any: Textual would fail to find them."""
-        return action != "command_list" or bool(self.query_one(CommandList).scrollable_content_region)
+        return action != "command_list" or all(
+            rows.scrollable_content_region for rows in self.query(CommandList)
+        )
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close, unless another screen was opened above meanwhile: Textual would close that one."""

@@ -95,6 +95,8 @@ class HelpScreen(ModalScreen[None]):
 
     @on(Input.Changed)
     def _show(self) -> None:
+        if self not in self.app.screen_stack:  # closed since
+            return
         needle = self.query_one(Input).value.strip()
         keys = self.query_one("#help-keys")
         width = keys.content_region.width - keys.styles.scrollbar_size_vertical  # it covers the words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -437,3 +438,17 @@ async def test_without_a_task_no_room_is_made_and_that_is_said(tmp_path: Path) -
 
 def test_every_setting_of_a_new_room_has_its_section() -> None:
     assert {"task", "name"} | {name for names in SECTIONS.values() for name in names} == SETTINGS.keys()
+
+
+@pytest.mark.parametrize("steps", [6, 12, 18])
+async def test_a_form_may_be_left_while_its_fields_come(tmp_path: Path, steps: int) -> None:
+    async with listed(tmp_path, room(1), room(2), size=(120, 40)) as seen:
+        await seen.press("n")
+        form = seen.app.screen
+        assert isinstance(form, NewRoomScreen)
+        unfolding = asyncio.create_task(form.action_unfold())
+        for _ in range(steps):  # of the event loop
+            await asyncio.sleep(0)
+        await form.dismiss(None)
+        await unfolding
+        assert seen.app.screen is not form
