@@ -121,7 +121,8 @@ CONVERSATION: Final = Argument("CONVERSATION", text=_CHAT_TEXT, completes="conve
 RULE: Final = Argument("RULE", text=_RULE_TEXT)
 OUTPUT: Final = Option("--output", "text|json", default="text", field="output_format")
 YES: Final = Option("--yes", "", "do not ask", short="-y")
-OUT: Final = Option("--out", "FILE", "write here instead of stdout", type="path")
+_OUT: Final = "write here instead of stdout; without --format an ending like .html names the format"
+OUT: Final = Option("--out", "FILE", _OUT, type="path")
 PLAIN: Final = Option("--plain", "", "lines instead of a screen, for screen readers, logs and dumb terminals")
 STRICT: Final = Option("--strict", variable=STRICT_VARIABLE)
 _NO_DEMO: Final = "without being named (or set AGENT_TUI_STRICT=1)"
@@ -238,7 +239,7 @@ ROOM_COMMANDS: Final = (
                 "md (default): Markdown, as the agents wrote it\n"
                 "html: one self-contained page\n"
                 "json: the room and its messages, as the server returned them\n"
-                "toml: the room alone, as a room file for new and run", default="md", field="form"),
+                "toml: the room alone, as a room file for new and run", field="form"),
             OUT,
         ),
         ROOMS,
@@ -349,7 +350,7 @@ CHAT_COMMANDS: Final = (
                 "md (default): Markdown, as the model wrote it\n"
                 "html: one self-contained page; thoughts and tools are folded\n"
                 "json: the chat and its messages, as the server returned them\n"
-                "srt: a voice session as subtitles: who said what, when", default="md", field="form"),
+                "srt: a voice session as subtitles: who said what, when", field="form"),
             OUT,
         ),
         CHATS,

@@ -20,6 +20,7 @@ from tui.cli.export.document import (
     Exported,
     check_spoken,
     export,
+    form_of,
     moment,
     on_record,
     spent,
@@ -33,12 +34,13 @@ from tui.screens.words import say, say_count
 
 
 def export_conversation(
-    source: Source, wanted: str, form: Literal["md", "json", "html", "srt"], out: Path | None
+    source: Source, wanted: str, form: Literal["md", "json", "html", "srt"] | None, out: Path | None
 ) -> None:
     """Write the shown branch of the conversation that ``wanted`` means; raises as ``export_room``, and
     ``ConfigError`` for subtitles of one that was not spoken.
     """
     exported = CONVERSATIONS.of_one(source, wanted, fetch)
+    form = form or form_of(out, "srt")
     if form == "srt":
         check_spoken(exported, f"see {PROGRAM} conversations export --help")
     export(exported, form, out)

@@ -32,6 +32,7 @@ from tui.screens.words import count, list_of, say, say_count, text_if_any
 from widgets.units import duration
 
 Info = TypeVar("Info", RoomInfo, ConversationInfo)
+Own = TypeVar("Own", Literal["toml"], Literal["srt"])
 
 # What a file does not keep of a text: control characters, and what makes a line read as another one.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -65,16 +66,27 @@ class FoldedPart:
 
 
 def export_room(
-    source: Source, wanted: str, form: Literal["md", "json", "html", "toml"], out: Path | None
+    source: Source, wanted: str, form: Literal["md", "json", "html", "toml"] | None, out: Path | None
 ) -> None:
     """Write the room that ``wanted`` means to ``out`` or stdout; raises ``ConfigError`` if the file cannot be
     written, and what the client raises.
     """
+    form = form or form_of(out, "toml")
     if form == "toml":
         room = ROOMS.of_one(source, wanted, lambda client, room_id: client.as_known(room_id))
         deliver(room_file_text(room), out)
     else:
         export(ROOMS.of_one(source, wanted, fetch), form, out)
+
+
+def form_of(out: Path | None, own: Own) -> Literal["md", "json", "html"] | Own:
+    """Return the format that the ending of a file names: Markdown for all others. ``own`` is the one that
+    only this kind of conversation has.
+    """
+    ending = "" if out is None else out.suffix.lower()
+    if ending == f".{own}":
+        return own
+    return "json" if ending == ".json" else "html" if ending in (".html", ".htm") else "md"
 
 
 def export(exported: Exported, form: Literal["md", "json", "html", "srt"], out: Path | None) -> None:

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from agent_tui.model.events import AgentInfo, Message, RoomInfo, Usage
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, in_thread, stored
 from tests.tui.programs import Home, home_at, one_line, own_environ
-from tui.cli.export.document import clean, moment, of_room
+from tui.cli.export.document import clean, form_of, moment, of_room
 from tui.cli.export.html import page
 from tui.cli.export.markdown import markdown, nested
 
@@ -290,6 +290,30 @@ def test_every_format_of_a_room_that_was_run(home: Home) -> None:
     assert "### Ada" in done["md"].stdout
     assert done["html"].stdout.startswith("<!doctype html>")
     assert home.main("rooms", "export", "exported").stdout == done["md"].stdout
+
+
+def test_the_ending_of_a_file_names_the_format() -> None:
+    rooms = {
+        "a.HTML": "html",
+        "a.htm": "html",
+        "a.json": "json",
+        "a.toml": "toml",
+        "a.srt": "md",
+        "html": "md",
+    }
+    assert {name: form_of(Path(name), "toml") for name in rooms} == rooms
+    chats = {"a.html": "html", "a.srt": "srt", "a.toml": "md", "a.txt": "md"}
+    assert {name: form_of(Path(name), "srt") for name in chats} == chats
+    assert form_of(None, "toml") == "md"
+
+
+def test_a_format_that_is_named_counts_more_than_the_ending_of_the_file(home: Home, tmp_path: Path) -> None:
+    room_id = home.new_room("Which tea?", name="ended")
+    beginnings = {(): "<!doctype html>", ("--format", "md"): "# ended\n", ("--format", "json"): "{"}
+    for options, beginning in beginnings.items():
+        file = tmp_path / "room.html"
+        assert home.main("rooms", "export", room_id, *options, "--out", str(file)).returncode == 0
+        assert file.read_text(encoding="utf-8").startswith(beginning)
 
 
 def test_a_room_written_as_toml_makes_the_same_room_again(home: Home, tmp_path: Path) -> None:
