@@ -18,6 +18,7 @@ from tui.screens.words import say
 
 MESSAGE_LEVEL: Final = 3
 MAX_RENDERED_CHARACTERS: Final = 200_000  # of one message; a longer one is shown as plain text
+MAX_BRACKETS: Final = 3_000  # "[" of one message; the parser looks for the end of each
 MAX_NESTING: Final = 100  # of quotes and lists, which are two levels each; what is deeper is plain text, too
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -107,7 +108,7 @@ def _words(text: str, *, keeps_lines: bool = False) -> str:
     ``keeps_lines`` each line is one: a person typed it.
     """
     text = clean(text)
-    if len(text) > MAX_RENDERED_CHARACTERS:
+    if len(text) > MAX_RENDERED_CHARACTERS or text.count("[") > MAX_BRACKETS:
         return f'<pre class="words">{escape(text)}</pre>'
     options = {"html": False, "maxNesting": MAX_NESTING, "breaks": keeps_lines}
     parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])

@@ -242,6 +242,10 @@ def test_a_very_long_message_is_on_the_page_as_it_was_written() -> None:
     assert "# x" * 70_000 in page(of_room(ROOM, [message("# x" * 70_000)]))
 
 
+def test_a_message_of_nothing_but_brackets_is_not_parsed() -> None:
+    assert '<pre class="words">[[[' in page(of_room(ROOM, [message("[" * 100_000)]))
+
+
 @pytest.mark.parametrize("depth", [15, 300])
 @pytest.mark.parametrize("opened", [lambda depth: "> " * depth, lambda depth: "- " * depth])
 def test_words_in_deep_quotes_and_lists_are_on_the_page(opened: Callable[[int], str], depth: int) -> None:
