@@ -204,7 +204,8 @@ def _default(one: Field[Any]) -> str:
     """Return the default of a key as the file has it."""
     match one.default:
         case value if value is MISSING:
-            return "required" if one.default_factory is MISSING else "none"
+            required = one.metadata.get("default", "required")
+            return required if one.default_factory is MISSING else "none"
         case None | "" | ():
             return "none"
         case bool():

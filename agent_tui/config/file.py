@@ -92,7 +92,7 @@ class ProviderConfig:
 
     name: str
     kind: str
-    base_url: str = field(repr=False)  # may hold a login
+    base_url: str = field(repr=False, metadata={"default": "that of its kind"})  # may hold a login
     model: str = ""
     api_key: str = field(default="", repr=False)
     api_key_env: str = ""
