@@ -4,6 +4,7 @@ consent.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import replace
 from typing import Any, Final
@@ -12,6 +13,7 @@ from livekit import rtc
 from livekit.agents import (
     NOT_GIVEN,
     Agent,
+    AgentSession,
     AgentTask,
     ModelSettings,
     NotGivenOr,
@@ -69,6 +71,17 @@ class GuideAgent(Agent):
             else:
                 yield event
 
+    async def tts_node(
+        self, text: AsyncIterable[str], model_settings: ModelSettings
+    ) -> AsyncGenerator[rtc.AudioFrame, None]:
+        """Yield the voice once somebody in the room can hear it. The framework waits for that, too, but what
+        interrupts its waiting ends it for good: it would never be heard again.
+        """
+        async for frame in Agent.default.tts_node(self, text, model_settings):
+            if (heard := _heard(self.session)) is not None:
+                await asyncio.shield(heard)
+            yield frame
+
     async def on_user_turn_completed(self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage) -> None:
         new_message.extra[MAY_ACT] = self.talk.turn.take()
         if not (new_message.text_content or "").strip():
@@ -101,6 +114,14 @@ class GuideAgent(Agent):
         if self.talk.other_voice is None:
             return sentences.ONE_VOICE[self.talk.language]
         return OtherVoice(self.talk, self.chat_ctx, self.talk.other_voice)
+
+
+def _heard(session: AgentSession[VoiceTalk]) -> asyncio.Future[None] | None:
+    """Return what is done when somebody has our track; ``None`` where there is no room, or no sound."""
+    try:
+        return session.room_io.subscribed_fut
+    except RuntimeError:
+        return None
 
 
 def _final_words(event: stt.SpeechEvent) -> str:

@@ -137,15 +137,15 @@ class Somebody:
         self._moved = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def join(self, url: str, token: str) -> None:
-        """Join with a microphone."""
+    async def join(self, url: str, token: str, *, hears: bool = True) -> None:
+        """Join with a microphone; without ``hears`` nothing that is said is received."""
         self.room.on("track_subscribed", lambda track, *_: self._spawn(self._listen(track)))
         self.room.on("participant_attributes_changed", self._on_attributes)
         self.room.on("participant_connected", self._on_agent)
         self.room.register_byte_stream_handler(
             "lk.agent.session", lambda reader, _identity: self._spawn(self._session(reader))
         )
-        await self.room.connect(url, token, rtc.RoomOptions(auto_subscribe=True))
+        await self.room.connect(url, token, rtc.RoomOptions(auto_subscribe=hears))
         for participant in self.room.remote_participants.values():
             self._on_agent(participant)
         source = rtc.AudioSource(RATE, 1, queue_size_ms=100)

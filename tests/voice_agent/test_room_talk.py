@@ -296,6 +296,20 @@ async def test_an_agent_whose_track_nobody_got_before_the_server_died_leaves_to_
     await alice.disconnect()
 
 
+async def test_who_comes_back_is_heard_although_nobody_had_got_the_agents_track(house: House) -> None:
+    deaf = Somebody("alice")
+    await deaf.join(house.server.url, house.server.token("alice", is_owner=True), hears=False)
+    await house.agent()
+    await deaf.until(lambda: deaf.agent.get("lk.agent.state") == "listening")
+    question = await house.sound("What rooms are running right now?")
+    await deaf.say(question)  # interrupts the greeting
+    await deaf.until(lambda: bool(deaf.texts("user")))
+    await deaf.leave()
+    alice = await house.somebody("alice", is_owner=True)
+    await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
+    await alice.answered(await alice.say(question))
+
+
 async def test_a_file_goes_along_with_the_next_question(house: House, tmp_path: Path) -> None:
     alice = await house.somebody("alice", is_owner=True)
     await house.agent(greets=False)
