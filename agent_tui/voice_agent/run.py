@@ -148,12 +148,12 @@ async def run_room(out: TextIO) -> None:
         room.on("disconnected", lambda _reason: life.end())
 
         async def talk() -> None:
-            await _join(room, assignment)
             parts = await prepared.parts(assignment)
             closing.append(parts)
             _notify(out, parts.notices)
             agent = RoomSession(assignment, parts, room)
             closing.append(agent)
+            await _join(room, assignment)  # last: a wrong setting is not told as an agent that left
             await agent.start()
             tell(out, "joined")
             await life.over.wait()

@@ -354,6 +354,16 @@ async def test_a_bad_token_is_one_line_and_never_shown(house: House, tmp_path: P
         assert token not in agent.log.read_text() + str(agent.states)
 
 
+async def test_an_agent_with_a_wrong_setting_says_so_and_does_not_come(house: House, tmp_path: Path) -> None:
+    alice = await house.somebody("alice", is_owner=True)
+    async with agent_process(tmp_path, "room") as agent:
+        here = {"url": house.server.url, "token": house.server.agent_token()}
+        agent.tell(**await house.orders(), **here, agent={"llm": "tasks:x"})
+        assert "an address begins with" in (await agent.says("failed"))["detail"]
+        assert (await agent.ended())[0] == 2
+    assert not alice.agent
+
+
 async def test_a_worker_is_sent_to_the_room_that_asks_for_it(house: House, tmp_path: Path) -> None:
     env = {
         "LIVEKIT_URL": house.server.url,
