@@ -108,7 +108,20 @@ def _title_and_detail(value: Mapping[str, Any], secrets: Collection[str]) -> tup
 
 
 def _first_text(value: Mapping[str, Any], *names: str) -> str:
-    return next((value[name] for name in names if isinstance(value.get(name), str)), "")
+    return next((text for name in names if isinstance(text := _joined(value.get(name)), str)), "")
+
+
+def _joined(value: object) -> object:
+    """Return in one text what FastAPI lists as wrong with a request: each field and its ``msg``."""
+    if not isinstance(value, list):
+        return value
+    lines = []
+    for wrong in value:
+        if isinstance(wrong, dict) and isinstance(wrong.get("msg"), str):
+            place = wrong.get("loc")
+            field = place[-1:] if isinstance(place, list) else []
+            lines.append(": ".join((*map(str, field), wrong["msg"])))
+    return "; ".join(lines) or None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

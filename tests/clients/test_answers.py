@@ -66,6 +66,18 @@ def test_each_status_means_one_error(status: int, kind: type[AgentTuiError]) -> 
         ({"error": "Bad Request", "message": "no prompt", "statusCode": 400}, "Bad Request", "no prompt"),
         ({"error": "no", "message": "no"}, "no", ""),
         ({"title": 5, "detail": [{"loc": 1}]}, "the server refused that (409)", ""),
+        (
+            {
+                "detail": [
+                    {"type": "missing", "loc": ["body", "content"], "msg": "Field required"},
+                    {"loc": 1, "msg": "Value error"},
+                    {"msg": None},
+                    "text",
+                ]
+            },
+            "content: Field required; Value error",
+            "",
+        ),
         (["a list"], "the server refused that (409)", '["a list"]'),
     ],
 )
