@@ -39,6 +39,7 @@ class RoomRun:
         self._changed = changed
         self._start = start
         self._asked_at = 0.0
+        self._is_shown_running = False  # the server shows a room only while it is running
 
     def note(self, event: ev.Event) -> None:
         """Follow what became of requests."""
@@ -47,22 +48,47 @@ class RoomRun:
                 self.asked = texts.PendingRequests()
             case ev.RunPaused() | ev.RunCompleted() | ev.RunFailed() | ev.RoomLoaded():
                 self.asked = texts.PendingRequests(by_us=self.asked.by_us)
-                if self._start and isinstance(event, ev.RoomLoaded):
-                    self._start = False
-                    self.pause_or_resume()
+                if isinstance(event, ev.RoomLoaded):
+                    self._start_as_wished()
+            case ev.LinkChanged():
+                self._note_link(event)
             case _:
                 pass
+
+    def _note_link(self, link: ev.LinkChanged) -> None:
+        state = self._room.state
+        match link.status:
+            case "ended" | "live":
+                self._is_shown_running |= link.status == "ended"
+                self._start_as_wished()
+            case "waiting" if state.loaded:
+                self._start = False
+            case "refused" if self._is_shown_running and state.room.status != "running":
+                self.asked = texts.PendingRequests()
+                state.apply(ev.LinkChanged("ended", link.detail))  # nothing began: it may be tried again
+
+    def _start_as_wished(self) -> None:
+        if self._start:
+            self._start = False
+            self.pause_or_resume()
 
     def pause_or_resume(self) -> None:
         """Pause a running room; resume any other, a completed one after a question with one more round."""
         state = self._room.state
         if self.asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
             return  # asked already: the answer is on its way
-        if state.link.status in ("ended", "lost") and state.room.status != "running":
-            self.begin_here()
+        link, is_running = state.link.status, state.room.status == "running"
+        if self._is_shown_running and not is_running:
+            if link in ("ended", "lost"):  # else it was asked for, and nothing came yet
+                self.begin_here()
             return
         if not state.loaded:
             self._room.host.tell(say("help.why.not_loaded"))
+            return
+        if link == "connecting" and not (is_running or self._room.link.is_embedded):
+            # Whether the server has a log of the room is not known yet: without one, the stream of its run is
+            # the only one, and would be closed.
+            self._start = True
             return
         match state.room.status:
             case "running":

@@ -12,7 +12,7 @@ import pytest
 from textual._compositor import Compositor
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import NotOffered, StreamLost, Unauthorized
+from agent_tui.model.errors import ConnectFailed, NotOffered, StreamLost, Unauthorized
 from tests.fakes.room_link import FakeLink
 from tests.thorough import of_many
 from tests.tui.room.one_room import AGENTS, LIVE, crowd, loaded, opened, speaking, start
@@ -166,6 +166,47 @@ async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_c() ->
         assert screen.link.runs == 1  # nothing is ever repeated by itself
         await screen.press("c")
         assert screen.link.runs == 2
+
+
+async def test_a_room_is_started_only_when_it_is_known_whether_its_server_has_a_log() -> None:
+    async with opened() as screen:
+        screen.link.is_embedded = False
+        await screen.send(loaded())
+        await screen.press("p")
+        assert screen.link.calls.asked == []
+        await screen.send(ev.LinkChanged("ended"))
+        assert (screen.link.runs, screen.link.calls.asked) == (1, [])  # the stream that is read
+
+
+async def test_a_room_of_another_server_with_a_log_is_started_as_soon_as_it_is_connected() -> None:
+    async with opened() as screen:
+        screen.link.is_embedded = False
+        await screen.send(loaded())
+        await screen.press("p")
+        await screen.send(LIVE)
+        assert (screen.link.runs, screen.link.calls.asked) == (0, [("run", "r")])
+
+
+async def test_a_start_is_not_kept_for_a_connection_that_does_not_come() -> None:
+    async with opened() as screen:
+        screen.link.is_embedded = False
+        await screen.send(loaded())
+        await screen.press("p")
+        await screen.send(ev.LinkChanged("waiting", "gone", 5.0, 1), LIVE)
+        assert screen.link.calls.asked == []
+
+
+async def test_a_run_that_was_refused_says_why_and_p_reads_the_next_one() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(), ev.LinkChanged("ended"))
+        await screen.press("p", "p")
+        assert screen.link.runs == 1
+        screen.link.send_posted(LIVE, ConnectFailed("the server failed (503)"))
+        text = await screen.text()
+        assert "the server failed (503)" in text
+        assert "p start" in text
+        await screen.press("p")
+        assert (screen.link.runs, screen.link.calls.asked) == (2, [])
 
 
 async def test_a_server_without_pause_says_so_and_goes_on() -> None:
