@@ -459,5 +459,7 @@ class _Place:
         """
         try:
             return await self.source.last_event_id() < (self.stream.last or 0)
-        except TransportError:
-            return False  # the stream will meet the same failure and come back here
+        except (TransportError, NotFound, NotOffered):
+            # The stream will meet the same failure and come back here; if it goes on, the server just shows
+            # no single room or chat.
+            return False

@@ -210,6 +210,21 @@ async def test_a_server_where_everything_is_gone_is_not_asked_for_ever(
     assert len(server.asked("GET", EVENTS)) <= 5
 
 
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_server_that_shows_no_single_room_is_followed_over_a_drop(
+    server: LogRoomsServer, client: RoomsClient, clock: FakeClock, status: int
+) -> None:
+    server.on("GET", ROOM, answers_json({"detail": "no"}, status))
+    async with Collector(client.follow("r1")) as reading:
+        await live(reading)
+        await server.drop_all()
+        await waiting(reading, clock)
+        await live(reading, 2)
+        server.publish("r1", "round_end", {"round": 1})
+        await reading.until(lambda items: rounds(items) == [1])
+    assert reading.error is None
+
+
 async def test_another_store_behind_the_address_loads_the_room_again(
     server: LogRoomsServer, client: RoomsClient, clock: FakeClock
 ) -> None:
