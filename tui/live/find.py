@@ -79,12 +79,15 @@ class FindBar(Horizontal):
 
     @property
     def looking(self) -> Looking:
-        if self.is_attached and self.screen.focused is self._line:  # before the line itself is told
+        is_typed = self.is_attached and self.screen.focused is self._line  # before the line itself is told
+        if is_typed and self.asks != "find":
             return self.asks
         if self._searched is None:
-            return ""
+            return "nothing" if is_typed else ""
         found = self._searched.reader.found
-        return "found" if found.total or not found.is_complete else "nothing"
+        if not found.total and found.is_complete:
+            return "nothing"
+        return "find" if is_typed else "found"
 
     def find(self, what: Find) -> None:
         """Ask what to find, or for the number of a message; or go to the next or previous match."""
@@ -172,6 +175,7 @@ class FindBar(Horizontal):
         if event.transcript is not self._searched:
             return
         self._tell(found_text(self._line.value, event.found))
+        self.post_message(self.Changed())
 
     def _search(self) -> None:
         """Search the visible transcript only."""
