@@ -224,12 +224,14 @@ class Painter:
         return PaintedLine(PaintedStrip(self.filtered(segments), look.width), extent, is_sure)
 
     def with_label(self, line: PaintedLine, label: str) -> PaintedLine:
-        """Return ``line`` with a label over its right end."""
+        """Return ``line`` with a label over its right end; an ellipsis stands for words below it."""
         right = self.gutter + self.room
-        label = self.own(label)
         if cell_len(label) > right:
             label = cropped(label.strip(), right)
         left = right - cell_len(label)
+        if line.strip.crop(left, right).text.strip():
+            label = ELLIPSIS + label[1:]
+        label = self.own(label)
         return self.over(line, left, right, [Segment(label, self.look.base + self.component("below"))])
 
     def with_scroll_mark(self, line: PaintedLine) -> PaintedLine:

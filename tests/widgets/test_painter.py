@@ -222,6 +222,13 @@ def test_rows_whose_links_are_still_the_same_are_not_painted_again() -> None:
 # --- the scroll mark ---
 
 
+def test_words_below_a_label_are_seen_to_be_cut() -> None:
+    painter = a_painter()
+    full, short = (painter.line(((text, PLAIN),), ()) for text in ("seventeen letters", "eleven cells"))
+    assert painter.with_label(full, " ▼ ").strip.text == " seventeen lette…▼  "
+    assert painter.with_label(short, " ▼ ").strip.text == " eleven cells    ▼  "
+
+
 def test_the_scroll_mark_stands_in_the_margin_and_only_there() -> None:
     for has_divider in (False, True):
         painter = a_painter(has_divider=has_divider)
