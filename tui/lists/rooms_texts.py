@@ -94,7 +94,7 @@ def pause_text(room: RoomInfo) -> str:
     cut = [agent for agent in room.agents if agent.status == "cut"]
     cause = reason if reason in ("crash", "handover", "unwatched") else "pause"
     if len(cut) == 1:
-        return f"{_agent_name(cut[0])} {say(f'cut.{cause}')}"
+        return say("list.agent", agent=_agent_name(cut[0]), state=say(f"cut.{cause}"))
     if cause == "pause":
         return say("room.paused.you" if reason == cause else "room.paused")
     return say(f"room.paused.{cause}")
@@ -108,7 +108,7 @@ def _failure(room: RoomInfo) -> str:
         words = ""  # another agent's
     if who and words:
         return f"{who}{say('between.detail')}{words}"
-    return words or f"{who} {say('agent.failed')}".strip()
+    return words or (say("list.agent", agent=who, state=say("agent.failed")) if who else say("agent.failed"))
 
 
 def agents(all_agents: tuple[AgentInfo, ...], cells: int) -> list[Piece]:

@@ -185,6 +185,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.deleted.undo": "deleted – {press} to undo",
     "list.is_deleted": "deleted – press {press} to undo",
     "list.paused.error": "paused – {failure}",
+    "list.agent": "{agent} {state}",
     "list.yesterday": "yesterday",
     "list.completed": "the room is done – open it to add a round",
     "list.column.rooms.name": "ROOM",

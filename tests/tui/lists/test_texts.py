@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_tui.model.events import ConversationInfo
+from agent_tui.model.events import AgentInfo, ConversationInfo
 from tests.tui.lists.rooms_listed import room
 from tui.language import speak
 from tui.lists.chats_texts import CHATS
@@ -38,6 +38,19 @@ def test_a_room_that_a_person_paused_says_so_unless_it_says_who_was_cut() -> Non
         "paused by you",
         "paused",
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "Mika cut at the pause"), ("ru", "Mika: прервано паузой"), ("zh-CN", "Mika：暂停时中断")],
+)
+def test_who_was_cut_off_is_said_as_the_language_says_it(language: str, text: str) -> None:
+    agent = AgentInfo("a1", "Mika", status="cut")
+    speak(language)
+    try:
+        assert pause_text(room(1, interrupted="pause", agents=(agent,))) == text
+    finally:
+        speak("en")
 
 
 @pytest.mark.parametrize(("reason", "ink"), [("error", "failed"), ("pause", "plain")])
