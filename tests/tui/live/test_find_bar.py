@@ -7,7 +7,9 @@ from textual import events
 
 from agent_tui.model import events as ev
 from tests.tui.room.one_room import AGENTS, LIVE, Screen, loaded, opened, start
+from tui.language import speak
 from tui.live.find import MAX_ASKED_CHARACTERS, found_text
+from tui.screens.words import say
 from widgets.transcript.finding import FindCount
 
 MIKA, ADA, WANG = AGENTS
@@ -68,6 +70,17 @@ async def test_escape_closes_it_and_finds_nothing_any_more() -> None:
         assert screen.app.room._panes.active is not None
         assert screen.app.room._panes.active.reader.found == FindCount()
         assert "no search yet – press /" in await screen.press("n")
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "zh-CN"])
+async def test_the_keys_beside_the_number_of_a_message_are_whole(language: str) -> None:
+    speak(language)
+    try:
+        async with opened((80, 24)) as screen:
+            await with_words(screen)
+            assert bar(await screen.press("colon")).endswith(say("go_to.keys"))
+    finally:
+        speak("en")
 
 
 async def test_an_empty_bar_does_not_say_to_press_the_key_that_opened_it() -> None:
