@@ -225,7 +225,7 @@ def result_body(result: str, limit: str | None = MORE, heading: str = "", *, kee
             has_failed = value.get("success") is False and "error" in rest
             text = UnitWords.told(only) if has_failed else only
             return text_body(text, limit, heading, keeps_end=keeps_end)
-        return fenced(readable(ParsedJson(rest)), limit=limit, keeps_end=keeps_end) if rest else ""
+        return fenced(readable(ParsedJson(rest)).rstrip(), limit=limit, keeps_end=keeps_end) if rest else ""
     if isinstance(value, list):
         return _table(value, limit) or fenced(pretty(value), "json", limit=limit)
     return text_body(result, limit, heading, keeps_end=keeps_end)

@@ -170,8 +170,9 @@ def test_other_json_is_indented() -> None:
 
 
 def test_an_object_is_read_name_by_name_and_its_text_line_by_line() -> None:
-    result = json.dumps({"success": True, "exit_code": 0, "output": "one\ntwo"})
-    assert shown(result_body(result)) == ["│ exit_code: 0", "│ output:", "│   one", "│   two"]
+    for output in ("one\ntwo", "one\ntwo\n"):  # as programs end their output
+        result = json.dumps({"success": True, "exit_code": 0, "output": output})
+        assert shown(result_body(result)) == ["│ exit_code: 0", "│ output:", "│   one", "│   two"]
     assert shown(result_body('{"success": false, "error": "no"}')) == ["│ no"]
 
 
