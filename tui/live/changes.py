@@ -190,6 +190,8 @@ class ChangesScreen(Dialog[None]):
         if left := self._undoable:
             question = say("changes.sure", count=count(len(left)))
             ask_first(self.app, question, partial(self._undo, left[0].message_id))
+        elif self._marked is not None:
+            self._tell_why(self._marked)
 
     @work(group="undo")
     async def _undo(self, message_id: str, step_id: str = "") -> None:

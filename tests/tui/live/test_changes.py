@@ -73,6 +73,14 @@ async def test_a_whole_answer_is_undone_once_that_is_confirmed() -> None:
         ]
 
 
+async def test_an_answer_that_is_undone_already_says_so() -> None:
+    async with opened(*said(1, "Mend it", "Done")) as chat:
+        changed(chat, change("s2", "b.txt", "undone"))
+        await chat.write("/changes", "enter")
+        await chat.press("U")
+        assert told(chat) == "b.txt: already undone"
+
+
 async def test_what_the_server_refuses_is_said() -> None:
     async with opened(*said(1, "Mend it", "Done")) as chat:
         changed(chat, change("s2", "b.txt"))
