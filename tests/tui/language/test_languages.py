@@ -20,7 +20,8 @@ from agent_tui.model.events import LinkChanged, QueuedMessage, RoomInfo, RoomLoa
 from agent_tui.state.conversation import ConversationState
 from tests.tui.chat.one_chat import opened as chat_opened
 from tests.tui.chat.one_chat import said as told
-from tests.tui.language.messages import FOLDERS, Text, path_of, read, texts
+from tests.tui.language.messages import FOLDERS, Text, path_of, patterns, read, texts
+from tests.tui.language.raised import raised
 from tests.tui.lists.rooms_listed import listed, room
 from tests.tui.programs import Home, home_at
 from tests.tui.room.one_room import LIVE, loaded, opened
@@ -31,7 +32,7 @@ from tui.forms.agent_choice import NAME_CELLS
 from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, translated, wanted_language, written_language
 from tui.live.texts import told_server
 from tui.room.texts import title
-from tui.screens.localised import localised
+from tui.screens.localised import PATTERNS, localised
 from tui.screens.words import ENGLISH, count, ordinal_try, say, say_count
 from widgets.row_ends import NO_END
 from widgets.signs import DONE
@@ -93,6 +94,16 @@ def test_the_catalogues_have_the_texts_of_the_code_and_no_others() -> None:
         assert {english(message) for message in messages(folder)} == said, (
             "make messages brings it up to date"
         )
+
+
+def test_the_patterns_that_are_shipped_are_those_of_the_code() -> None:
+    assert PATTERNS.read_text(encoding="utf-8") == patterns(), "make messages writes them"
+
+
+def test_every_text_raised_below_the_screens_is_told_in_every_language() -> None:
+    for language in OTHERS:
+        speak(language)
+        assert not [text for text in raised() if "{" not in text and localised(text) == text]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -17,8 +17,6 @@ from agent_tui.state.turn import Turn
 from agent_tui.state.voice import VoiceState
 from agent_tui.wire.voice_reasons import AGENT_ABSENT
 from tests.settling import settle
-from tests.tui.language.messages import patterns
-from tests.tui.language.raised import raised
 from tests.tui.programs import Home, home_at
 from tests.tui.room.one_room import loaded, opened
 from tests.widgets.test_meter import OneMeter
@@ -30,14 +28,13 @@ from tui.found import FoundModels
 from tui.language import LANGUAGES, speak
 from tui.live.steps.texts import asking_body
 from tui.live.texts import about_tool, ending
-from tui.screens.localised import PATTERNS, localised
+from tui.screens.localised import localised
 from tui.screens.words import list_of
 from tui.voice import texts as voice_texts
 from tui.voice.texts import VoiceShown
 from widgets.transcript.step_body import failure, result_body
 from widgets.units import duration, size, tokens
 
-OTHERS = [language for language, folder in LANGUAGES.items() if folder]
 FOREIGN = "upstream: quota of tenant 7 exceeded, see the portal"
 
 
@@ -51,16 +48,6 @@ def _english_again() -> Iterator[None]:
 def home(tmp_path: Path) -> Iterator[Home]:
     with home_at(tmp_path) as at:
         yield at
-
-
-def test_the_patterns_that_are_shipped_are_those_of_the_code() -> None:
-    assert PATTERNS.read_text(encoding="utf-8") == patterns(), "make messages writes them"
-
-
-def test_every_text_raised_below_the_screens_is_told_in_every_language() -> None:
-    for language in OTHERS:
-        speak(language)
-        assert not [text for text in raised() if "{" not in text and localised(text) == text]
 
 
 @pytest.mark.parametrize(
