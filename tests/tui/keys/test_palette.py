@@ -154,17 +154,16 @@ OTHER_WORDS = (
     ("speech", "Talk in a voice room"),
     ("version", "Show the keys"),
     ("delete", "Switch between rooms and chats"),
-    ("qqq", "no matches"),
 )
 
 
 async def test_an_action_is_found_by_other_words_for_it(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, size=(120, 60)) as seen:
+    async with opened_app(tmp_path) as seen:
+        rows = seen.app.places.palette.entries(seen.app.screen)
         for typed, title in OTHER_WORDS:
-            text = await seen.press("ctrl+p", *typed)
-            assert f" {typed}" in text
-            assert title in text, typed
-            await seen.press("escape")
+            found = [row.title for row in rows if fit([typed], row)[0]]
+            assert any(each.startswith(title) for each in found), typed
+        assert "no matches" in await seen.press("ctrl+p", *"qqq")
 
 
 def test_every_other_word_is_for_an_action_that_there_is() -> None:
@@ -173,8 +172,9 @@ def test_every_other_word_is_for_an_action_that_there_is() -> None:
 
 async def test_what_is_chosen_most_is_first_and_what_cannot_be_done_last(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
-        for words in ("zoom", "zoom", "to the timeline"):
-            await seen.press("ctrl+p", *words)
+        UseCounts().add("room.timeline")
+        for _ in range(2):
+            await seen.press("ctrl+p", *"zoom")
             await seen.press("enter")
         rows = seen.app.places.palette.entries(seen.app.screen)
         assert [row.title for row in rows[:2]] == [
@@ -227,8 +227,6 @@ async def test_english_words_find_in_every_language(tmp_path: Path, language: st
             assert translated(KEY, "Pause or resume the room, or add a round") in await seen.press(
                 "ctrl+p", *"pause"
             )
-            await seen.press("escape")
-            assert translated(KEY, "Quit") in await seen.press("ctrl+p", *"quit")
     finally:
         speak("en")
 
