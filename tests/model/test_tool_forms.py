@@ -197,6 +197,26 @@ def test_what_a_value_has_to_be_is_said(field: FormField, said: str) -> None:
     assert bounds(field) == said
 
 
+@pytest.mark.parametrize(
+    ("words", "is_secret"),
+    [
+        ("your password", True),
+        ("apiKey", True),
+        ("Enter the access_token", True),
+        ("PIN code", True),
+        ("Kennwort", True),
+        ("Your opinion of tokens", False),
+    ],
+)
+def test_what_looks_like_a_secret_is_found_in_any_words_of_a_form(words: str, is_secret: bool) -> None:
+    for form in (ToolForm("s", words), *(ToolForm("s", "", (one,)) for one in _named(words))):
+        assert form.asks_for_secret is is_secret, form
+
+
+def _named(words: str) -> list[FormField]:
+    return [FormField(words), FormField("a", "text", words), FormField("a", description=words)]
+
+
 NUMBERS = st.one_of(st.integers(-(10**14), 10**14), st.floats(allow_nan=False, allow_infinity=False))
 
 

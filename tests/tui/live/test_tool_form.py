@@ -134,15 +134,6 @@ async def test_a_form_says_what_may_be_filled_in_in_the_language_of_the_screens(
     assert english.findall("\n".join(seen)) == []
 
 
-async def test_the_defaults_are_sent_as_they_are() -> None:
-    async with opened(message("q1", "Look."), size=(100, 60)) as chat:
-        await asking(chat)
-        await chat.press("y")
-        await write(chat, "ada")
-        await chat.press("ctrl+s")
-        assert sent(chat) == {"na me;": "ada", "age": 42, "friend": "monica", "fish": ["joey"]}
-
-
 @pytest.mark.parametrize(("keys", "decision"), [("ctrl+n", "decline"), ("ctrl+x", "cancel")])
 async def test_a_form_is_declined_or_cancelled(keys: str, decision: str) -> None:
     async with opened(message("q1", "Look.")) as chat:
@@ -158,12 +149,12 @@ async def test_no_on_the_card_declines_without_a_reason() -> None:
         assert chat.asked == ["answer a1 step-1 decline"]
 
 
-@pytest.mark.parametrize("key", ["c", "a", "d"])
-async def test_no_rule_answers_a_form(key: str) -> None:
+async def test_no_rule_answers_a_form() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat)
-        await chat.press(key)
-        assert chat.asked == []
+        for key in ("c", "a", "d"):
+            await chat.press(key)
+            assert chat.asked == [], key
 
 
 async def test_back_decides_nothing_and_asks_before_it_drops_what_was_written() -> None:
@@ -178,7 +169,7 @@ async def test_back_decides_nothing_and_asks_before_it_drops_what_was_written() 
         assert chat.asked == []
 
 
-async def test_what_did_not_arrive_is_still_filled_in() -> None:
+async def test_what_did_not_arrive_is_still_filled_in_and_the_defaults_are_sent_as_they_are() -> None:
     async with opened(message("q1", "Look."), size=(100, 60)) as chat:
         await asking(chat)
         await chat.press("y")
@@ -186,9 +177,12 @@ async def test_what_did_not_arrive_is_still_filled_in() -> None:
         chat.link.calls.refuse = ConnectFailed("cannot connect")
         await chat.press("ctrl+s")
         chat.link.calls.refuse = None
+        chat.link.calls.asked.clear()
         await chat.later()
         chat.time += 1.0
         assert "ada" in await chat.press("y")
+        await chat.press("ctrl+s")
+        assert sent(chat) == {"na me;": "ada", "age": 42, "friend": "monica", "fish": ["joey"]}
 
 
 async def test_another_terminal_was_first() -> None:
@@ -201,11 +195,8 @@ async def test_another_terminal_was_first() -> None:
         assert chat.asked == []
 
 
-@pytest.mark.parametrize(
-    "words", ["your password", "apiKey", "Enter the access_token", "PIN code", "Kennwort"]
-)
-async def test_what_looks_like_a_secret_is_warned_of(words: str) -> None:
-    form = ToolForm("shop", "Log in", (FormField("a", "text", words),))
+async def test_what_looks_like_a_secret_is_warned_of() -> None:
+    form = ToolForm("shop", "Log in", (FormField("a", "text", "your password"),))
     async with opened(message("q1", "Look.")) as chat:
         assert "ask for a password or another secret" in await asking(chat, form)
         assert "ask for a password or another secret" in await chat.press("y")
@@ -231,10 +222,10 @@ async def test_on_a_low_terminal_a_field_is_seen_with_what_is_asked() -> None:
 
 
 async def test_a_long_form_is_read_on_a_small_terminal() -> None:
-    fields = tuple(FormField(f"f{n}", "text", f"Field {n}", "x " * 200) for n in range(30))
+    fields = tuple(FormField(f"f{n}", "text", f"Field {n}", "x " * 200) for n in range(5))
     form = ToolForm("shop", "line\n" * 60, fields)
     async with opened(message("q1", "Look."), size=(60, 16), is_ascii=True) as chat:
         assert "y fill in" in await asking(chat, form)  # where the end of the card is out of sight, too
         text = await chat.press("y")
-        assert "shop asks you for 30 values" in text
+        assert "shop asks you for 5 values" in text
         assert "ctrl+s send" in text
