@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 # Workers and hundreds of child processes import the same modules. Where the environment forbids bytecode,
 # each of them would compile everything anew, which is most of its time: here it is written all the same.
 if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Only now: pytest rewrites the asserts of its modules, too.
+from hypothesis import HealthCheck, settings
 
 # What tests start would ignore SIGHUP under nohup, behind "&" SIGINT and SIGQUIT, too.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
