@@ -35,7 +35,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.util import LRUCache
 
@@ -207,6 +207,13 @@ class SharedDialect(SQLiteDialect_pysqlite):
     """
 
     supports_statement_cache = True
+    begin = "BEGIN"
+
+    def do_begin(self, dbapi_connection: PoolProxiedConnection) -> None:
+        """Begin a transaction: the module begins them too late for reading."""
+        # Not by an event of the engine: with one, SQLAlchemy looks for listeners at every statement.
+        with closing(dbapi_connection.cursor()) as cursor:
+            cursor.execute(self.begin)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SharedDialect)
@@ -262,16 +269,12 @@ def _engine(file: Path, begin: str, busy_seconds: float, connections: int) -> En
 
     @event.listens_for(engine, "connect")
     def settings(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        # We begin transactions ourselves, below: the module begins them too late for reading.
-        connection.isolation_level = None
+        connection.isolation_level = None  # the dialect begins transactions
         with closing(connection.cursor()) as cursor:
             cursor.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             cursor.execute("PRAGMA foreign_keys = ON")
 
-    @event.listens_for(engine, "begin")
-    def begun(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
+    cast("SharedDialect", engine.dialect).begin = begin
     return engine
 
 
