@@ -150,5 +150,5 @@ class FileStore:
     def _close(self) -> None:
         self._writer.close()
         self._threads.shutdown()
-        self._writing.dispose()
-        self._reading.dispose()
+        self._writing.pool.dispose()
+        self._reading.pool.dispose()
