@@ -25,6 +25,7 @@ from agent_tui.model.events import AgentInfo, QueuedMessage
 
 # The stored fields of an agent, in the order of ``AgentInfo``; the rest is computed.
 AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
+NOTHING: Mapping[str, object] = MappingProxyType({})
 FEW = 100  # for more conversations than this, the agents of all are read at once
 
 _ROW, _TURN = schema.conversation.c, schema.turn.c
@@ -38,6 +39,10 @@ _ROWS = select(
     func.coalesce(_TURN.error, "").label("error"),
 ).outerjoin_from(schema.conversation, schema.turn, _TURN.message_id == _ROW.head)
 _ONE = _ROWS.where(_ROW.id == _ID)
+_ALL = _ROWS.where(
+    (_ROW.desired == "deleted") == bindparam("deleted"), _ROW.kind.in_(bindparam("kinds", expanding=True))
+).order_by(_ROW.number)
+_SOME_ROWS = _ALL.where(_ROW.id.in_(_SOME))
 _AGENTS = (
     # In the order of ``AgentInfo``: a list of a thousand rooms has thousands of agents.
     select(
@@ -49,6 +54,7 @@ _AGENTS = (
     .order_by(schema.agent.c.turn_order)
 )
 _SOME_AGENTS = _AGENTS.where(schema.agent.c.conversation_id.in_(_SOME))
+_AGENTS_OF_ONE = _AGENTS.where(schema.agent.c.conversation_id == _ID)
 _QUEUE = (
     select(
         *(schema.inbox.c[name] for name in ("conversation_id", "id", "content")),
@@ -60,6 +66,7 @@ _QUEUE = (
     .order_by(schema.inbox.c.number)
 )
 _SOME_QUEUES = _QUEUE.where(schema.inbox.c.conversation_id.in_(_SOME))
+_QUEUE_OF_ONE = _QUEUE.where(schema.inbox.c.conversation_id == _ID)
 _NEWEST = (
     select(_TURN.agent_id, _TURN.status)
     .join_from(
@@ -104,9 +111,10 @@ def conversations(
 
     With ``deleted`` only those that are being deleted.
     """
-    condition = (_ROW.desired == "deleted") if deleted else (_ROW.desired != "deleted")
-    query = _ROWS.where(condition, _ROW.kind.in_(kinds)).order_by(_ROW.number)
-    return _conversations(connection, query if ids is None else query.where(_ROW.id.in_(ids)))
+    values: dict[str, object] = {"deleted": deleted, "kinds": list(kinds)}
+    if ids is None:
+        return _conversations(connection, _ALL, values)
+    return _conversations(connection, _SOME_ROWS, {**values, "ids": list(ids)})
 
 
 def turn_states(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
@@ -133,13 +141,15 @@ def conversations_with_states(
 
 
 def _conversations(
-    connection: Connection, query: Select[Any], values: Mapping[str, object] = MappingProxyType({})
+    connection: Connection, query: Select[Any], values: Mapping[str, object] = NOTHING
 ) -> list[ConversationRow]:
     rows = connection.execute(query, values).mappings().all()
     agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in rows}
     wrong: dict[str, str] = {}  # id → what cannot be read of its other rows
-    all_agents, all_waiting, some = _AGENTS, _QUEUE, {}
-    if len(agents) <= FEW:
+    all_agents, all_waiting, some = _AGENTS, _QUEUE, NOTHING
+    if query is _ONE:
+        all_agents, all_waiting, some = _AGENTS_OF_ONE, _QUEUE_OF_ONE, values
+    elif len(agents) <= FEW:
         all_agents, all_waiting, some = _SOME_AGENTS, _SOME_QUEUES, {"ids": list(agents)}
     for id_, *values_of_agent in connection.execute(all_agents, some) if rows else ():
         if field := damaged_place(AgentInfo, values_of_agent):
