@@ -19,8 +19,8 @@ from agent_tui.backend.http.chats import ChatRoutes
 from agent_tui.backend.http.tools import Tools
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store.store import FileStore
 from tests.backend.served import served
+from tests.backend.stores import open_store
 from tests.backend.wire_client import Answer, Frame, WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
@@ -82,7 +82,7 @@ async def chat_backend(
     """Give a backend on a new database in ``folder``; ``models`` says for whom ``model`` speaks, ``allow`` is
     what the config file lets tools do.
     """
-    store = FileStore(folder / "chats.db")
+    store = open_store(folder / "chats.db")
     hub, models, box = Hub(store), models or FakeModels(model), ScriptedBox(*tools, allow=allow)
     quick = timing or Timing(retries=(), grace=0.05, tool_grace=0.05)
     engine = Engine(store, hub, models, box, unwatched_seconds=None, timing=quick)

@@ -15,8 +15,9 @@ from agent_tui.backend.http.app import Api, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store.store import RETRY_SECONDS, FileStore, Store
+from agent_tui.backend.store.store import RETRY_SECONDS, Store
 from tests.backend.served import served
+from tests.backend.stores import open_store
 from tests.backend.wire_client import WireClient
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
@@ -56,7 +57,7 @@ async def backend(
     retry_seconds: Sequence[float] = RETRY_SECONDS,
 ) -> AsyncIterator[Backend]:
     """Give a backend on the database in ``folder``; ``model`` speaks, ``models`` says for whom."""
-    store = FileStore(folder / "rooms.db", retry_seconds=retry_seconds)
+    store = open_store(folder / "rooms.db", retry_seconds)
     if callable(models):
         models = models(store)
     hub = Hub(store)

@@ -23,11 +23,12 @@ from agent_tui.backend.store.rows import (
 from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import TextAdded, TurnEnded
+from tests.backend.stores import open_store
 
 
 @asynccontextmanager
 async def opened(folder: Path, rooms: str = "a") -> AsyncIterator[tuple[FileStore, Hub]]:
-    store = FileStore(folder / "rooms.db")
+    store = open_store(folder / "rooms.db")
     hub = Hub(store)
     for room_id in rooms:
         await store.append(

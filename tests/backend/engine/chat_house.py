@@ -21,6 +21,7 @@ from agent_tui.backend.store.store import FileStore
 from agent_tui.model.events import Message
 from agent_tui.wire import chat_encode
 from tests.backend.engine.house import Log, data
+from tests.backend.stores import open_store
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
 
@@ -117,7 +118,7 @@ async def open_chats(
 ) -> AsyncIterator[ChatHouse]:
     """Open the database, start an engine of chats on it with one chat; stop and close all in the end."""
     source = box or ScriptedBox(*tools, allow=allow)
-    store = FileStore(file, retry_seconds=retry_seconds)
+    store = open_store(file, retry_seconds)
     quick = timing or Timing(retries=(0.0, 0.0), grace=0.05, tool_grace=0.05)
     house = ChatHouse(store, models or FakeModels(model), source, unwatched, quick)
     try:

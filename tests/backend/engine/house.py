@@ -22,6 +22,7 @@ from agent_tui.backend.store import reads
 from agent_tui.backend.store.store import FileStore
 from agent_tui.model.settings import Values
 from agent_tui.wire import rooms_encode
+from tests.backend.stores import open_store
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
 
@@ -132,7 +133,7 @@ async def open_house(
     box: ToolSource | None = None,
 ) -> AsyncIterator[House]:
     """Open the database ``file``, start an engine on it; stop and close both in the end."""
-    house = House(FileStore(file, retry_seconds=retry_seconds), models, unwatched, timing or Timing(), box)
+    house = House(open_store(file, retry_seconds), models, unwatched, timing or Timing(), box)
     try:
         await house.engine.start(resume=resume)
         yield house
