@@ -6,6 +6,7 @@ first provider of that kind is used: completely, when the dialect is made, also 
 
 from __future__ import annotations
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -20,6 +21,7 @@ from pydantic_ai.settings import ModelSettings
 
 from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.model import ModelRequest
+from agent_tui.tls import tls_context
 
 PLACEHOLDER_KEY = "none"  # the SDKs require a key; local servers take any
 OPENAI_HOST = "api.openai.com"
@@ -108,7 +110,7 @@ def dialect(
         case "anthropic":
             return AnthropicDialect(endpoint, url, http, timeout)
         case "google":
-            return GoogleDialect(endpoint, url, http)
+            return GoogleDialect(endpoint, url, http, timeout)
         case _:  # Ollama speaks OpenAI's dialect
             return OpenAIDialect(endpoint, url, http, timeout)
 
@@ -242,15 +244,28 @@ class AnthropicDialect(ProviderDialect):
 class GoogleDialect(ProviderDialect):
     """The Gemini API. Its streams end with a ``finishReason``."""
 
-    def __init__(self, endpoint: ProviderAddress, url: str, http: httpx2.AsyncClient) -> None:
+    def __init__(
+        self, endpoint: ProviderAddress, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
+    ) -> None:
+        from google.genai import Client
         from google.genai.errors import APIError, UnknownApiResponseError
+        from google.genai.types import HttpOptions
         from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider
 
         super().__init__()
         self.failures = (APIError, UnknownApiResponseError)
         key = endpoint.key or PLACEHOLDER_KEY
-        provider = GoogleProvider(api_key=key, http_client=http, base_url=url)
+        # For other ways of calling, which we do not use, the SDK would read all authorities, twice.
+        tls = tls_context(None, os.environ)
+        options = HttpOptions(
+            base_url=url,
+            timeout=int((timeout.read or 0) * 1000),  # ms; else the SDK sets none
+            httpx_async_client=http,
+            client_args={"verify": tls},
+            async_client_args={"ssl": tls},
+        )
+        provider = GoogleProvider(client=Client(vertexai=False, api_key=key, http_options=options))
         self.model = lambda name: GoogleModel(name.removeprefix("models/"), provider=provider)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
