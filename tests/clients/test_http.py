@@ -145,7 +145,7 @@ async def test_a_body_over_the_limit_is_refused(
     server: FakeServer, net: Net, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_module, "MAX_BODY_BYTES", 100_000)
-    bomb = gzip.compress(b"0" * 50_000_000)
+    bomb = gzip.compress(b"0" * 10_000_000)
     server.on(
         "GET", "/x", answers(bomb, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
     )
@@ -358,12 +358,12 @@ async def test_everything_that_arrived_packed_comes_out_at_once(
 
 
 async def test_a_small_answer_never_becomes_a_huge_one_at_once(server: FakeServer, net: Net) -> None:
-    bomb = gzip.compress(b"\0" * 50_000_000)
+    bomb = gzip.compress(b"\0" * 10_000_000)
     headers = {"Content-Type": "text/event-stream", "Content-Encoding": "gzip"}
     server.on("GET", "/s", answers(bomb, headers=headers))
     async with net.stream("GET", "/s") as answer:
         sizes = [len(piece) async for piece in answer.body]
-    assert sum(sizes) == 50_000_000
+    assert sum(sizes) == 10_000_000
     assert max(sizes) <= PIECE_BYTES
 
 
