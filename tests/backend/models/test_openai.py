@@ -10,8 +10,6 @@ from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from agent_tui.backend.models.model import (
     ChatMessage,
@@ -117,16 +115,6 @@ async def test_calls_share_one_connection_pool_and_it_is_closed_at_the_end() -> 
             await opened.aclose()
         with pytest.raises(RuntimeError, match="closed"):
             await opened.connection()
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(cuts=st.lists(st.integers(1, 1200), max_size=30))
-async def test_bytes_split_anywhere_say_the_same(cuts: list[int]) -> None:
-    async with FakeModelServer() as server:
-        server.will(says("Сессии ", "живут ", "в 会话 🙂.", thinking=("¿",)).split(cuts))
-        said = await pieces(server.url)
-    assert text(said) == "Сессии живут в 会话 🙂."
-    assert said[0] == ThinkingPiece("¿")
 
 
 @pytest.mark.parametrize(
