@@ -18,18 +18,20 @@ URL_VARIABLE = "LIVEKIT_URL"
 KEY_VARIABLE = "LIVEKIT_API_KEY"
 SECRET_VARIABLE = "LIVEKIT_API_SECRET"  # noqa: S105 - a name
 TOKEN_VARIABLE = "LIVEKIT_TOKEN"  # noqa: S105 - a name
+TASKS_VARIABLE = "AGENT_SERVICE_AUTHORIZATION"  # the whole header of llm = "tasks:…", if that requires one
 TURN_DETECTION = ("vad", "stt", "realtime", "manual", "detector")
 END_OF_TURN_SECONDS = (0.2, 10.0)  # least and most
 DEFAULT_ROOM = "demo"
 MAX_ROOM_CHARACTERS = 100
 
-# LiveKit's plugins whose variables do not begin with the plugin's name.
+# What has variables that do not begin with its name: LiveKit's plugins, and an agent service.
 _VARIABLES_OF_PLUGINS: Mapping[str, tuple[str, ...]] = {
     "elevenlabs": ("ELEVEN_",),
     "google": ("GOOGLE_", "GEMINI_"),
     "aws": ("AWS_",),
     "fal": ("FAL_",),
     "xai": ("XAI_",),
+    "tasks": (TASKS_VARIABLE,),
 }
 _PLUGIN = re.compile(r"[a-z][a-z0-9_]*")
 

@@ -23,7 +23,8 @@ from livekit.agents import (
 
 from agent_tui import apologies
 from agent_tui.clients.agents.tasks import AgentTasksClient
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.config.voice import TASKS_VARIABLE
+from agent_tui.model.errors import AgentTuiError, Unauthorized
 from agent_tui.model.events import Attachment, Event, RunFailed, StepAdded, StepSet
 from agent_tui.voice_instructions import INSTRUCTIONS, UNAVAILABLE, Language
 from agent_tui.wire.agent_tasks import AgentTask
@@ -159,6 +160,8 @@ async def _words(events: AsyncGenerator[Event, None]) -> AsyncGenerator[str, Non
                         raise APIError(message, retryable=False)
                     case _:
                         pass
+    except Unauthorized as error:
+        raise APIError(f"{error.title}: Check {TASKS_VARIABLE}.", retryable=False) from error
     except AgentTuiError as error:
         raise APIError(str(error), retryable=False) from error
 

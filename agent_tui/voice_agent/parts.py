@@ -14,7 +14,7 @@ from livekit.agents import inference, llm, stt, tts, vad
 
 from agent_tui import voice_instructions
 from agent_tui.clients.agents.tasks import AgentTasksClient
-from agent_tui.config.voice import VoiceAgentConfig
+from agent_tui.config.voice import TASKS_VARIABLE, VoiceAgentConfig
 from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.assignment import END_OF_TURN_SECONDS
@@ -25,7 +25,6 @@ from agent_tui.voice_agent.speaking.plugin import OfflineTTS
 from agent_tui.voice_agent.speaking.voices import Voice, find_voices
 
 TASKS = "tasks"  # llm = "tasks:http://127.0.0.1:3002"
-TASKS_VARIABLE = "AGENT_SERVICE_AUTHORIZATION"  # the whole header, if the service requires one
 
 log = logging.getLogger(__name__)
 

@@ -175,6 +175,12 @@ def test_the_agent_gets_the_variables_of_the_plugins_it_uses_and_no_others() -> 
     assert not any(VoiceAgentConfig().passes(name) for name in (*passed, *kept))
 
 
+def test_an_agent_service_gets_its_own_variable_and_no_other() -> None:
+    agent = VoiceAgentConfig(llm="tasks:http://127.0.0.1:3002")
+    assert agent.passes("AGENT_SERVICE_AUTHORIZATION")
+    assert not agent.passes("TASKS_KEY")
+
+
 def test_signed_tokens_are_cut_out_of_every_text() -> None:
     token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl"
     assert redacted(f"401 - invalid token: {token}") == f"401 - invalid token: {HIDDEN}"

@@ -100,6 +100,16 @@ async def test_what_the_service_answered_is_never_posted_again(
     assert model.apology(failed.value) == UNAVAILABLE["zh"]
 
 
+@pytest.mark.parametrize("script", ["401", "ws 401"])
+async def test_a_refusal_names_the_variable_of_the_agent_service(
+    model: AgentTasksLLM, service: AgentService, script: str
+) -> None:
+    service.script = [script]
+    with pytest.raises(APIError) as failed:
+        await answer(model)
+    assert str(failed.value).endswith("Check AGENT_SERVICE_AUTHORIZATION.")
+
+
 async def test_nothing_is_repeated_once_words_were_said(model: AgentTasksLLM, service: AgentService) -> None:
     service.script = ["cut"]
     chat = llm.ChatContext.empty()
