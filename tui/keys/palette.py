@@ -115,8 +115,8 @@ class Palette:
         self._used = UseCounts()
 
     def show(self) -> None:
-        """Show every command, unless the palette is open."""
-        if not isinstance(self._app.screen, CommandPalette):
+        """Show every command, unless the palette is open, perhaps below another screen."""
+        if not any(isinstance(screen, CommandPalette) for screen in self._app.screen_stack):
             search = say("palette.search")
             self._app.push_screen(FittedPalette([Actions], placeholder=search, id="--command-palette"))
 

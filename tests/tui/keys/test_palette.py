@@ -334,3 +334,11 @@ async def test_the_palette_closes_no_screen_that_was_opened_above_it(tmp_path: P
         assert seen.app.screen is palette
         await seen.press("escape")
         assert seen.app.screen is not palette
+
+
+async def test_the_palette_is_not_opened_above_itself_from_a_screen_between(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("ctrl+p", "f1")
+        above = seen.app.screen
+        await seen.press("ctrl+p")  # a second palette would have the name of the first
+        assert seen.app.screen is above
