@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from agent_tui.model.events import AgentInfo, ConversationInfo
 from tests.tui.lists.rooms_listed import room
 from tui.language import speak
 from tui.lists.chats_texts import CHATS
-from tui.lists.rooms_texts import pause_text, preview, state
+from tui.lists.rooms_texts import ROOMS, pause_text, preview, state
 from tui.lists.search import snippet_of
-from tui.lists.texts import last_words
+from tui.lists.texts import columns_of, last_words
+from tui.screens.words import say
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,16 @@ def test_who_was_cut_off_is_said_as_the_language_says_it(language: str, text: st
     speak(language)
     try:
         assert pause_text(room(1, interrupted="pause", agents=(agent,))) == text
+    finally:
+        speak("en")
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "zh-CN"])
+def test_how_the_deletion_of_a_room_is_undone_is_whole_at_80_columns(language: str) -> None:
+    speak(language)
+    try:
+        shape = columns_of(80, ROOMS.extra_cells, has_use=True, has_cost=False)
+        assert cell_len(say("list.deleted.undo", press="u")) <= shape.state
     finally:
         speak("en")
 
