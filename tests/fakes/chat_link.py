@@ -63,9 +63,9 @@ class FakeChatClient(OwnBackend):
         self._note(f"create {fields}")
         return ConversationInfo("new")
 
-    async def list_all(self) -> list[ConversationInfo]:
+    async def list_all(self, archived: bool = False) -> list[ConversationInfo]:
         self._note("conversations")
-        return self.chats
+        return [chat for chat in self.chats if archived or not chat.archived]
 
     async def messages_raw(self, conversation_id: str) -> list[Any]:
         self._note("messages")

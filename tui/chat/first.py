@@ -27,7 +27,7 @@ async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> st
         return await link.open(wanted)
     client = await link.client()
     try:
-        listed = await client.list_all()
+        listed = await client.list_all(archived=bool(wanted))
     except (NotFound, NotOffered) as error:
         if is_new or wanted:
             return wanted

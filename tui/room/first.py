@@ -29,7 +29,7 @@ async def first_room(link: RoomLink, wanted: str | None) -> RoomToOpen | list[Ro
     """
     client = await link.client()
     try:
-        rooms = await client.list_all()
+        rooms = await client.list_all(archived=wanted is not None)
     except (NotFound, NotOffered) as error:
         if wanted is None:
             raise NotOffered(say("rooms.not_offered")) from error

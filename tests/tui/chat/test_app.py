@@ -68,6 +68,9 @@ async def test_the_newest_chat_is_opened_or_the_one_that_was_named() -> None:
     assert await first_chat(linked(link), "") == "c1"
     assert await first_chat(linked(link), "Old") == "c2"
     assert await first_chat(linked(link), "c2") == "c2"
+    link.calls.chats.insert(0, ev.ConversationInfo("a1", title="Put away", archived=True))
+    assert await first_chat(linked(link), "Put away") == "a1"
+    assert await first_chat(linked(link), "") == "c1"
     with pytest.raises(NotFound):
         await first_chat(linked(link), "none of them")
     with pytest.raises(ConfigError):

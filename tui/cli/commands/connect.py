@@ -47,7 +47,7 @@ async def chat_client(server: Server) -> AsyncGenerator[ChatClient, None]:
 
 
 async def conversation_id(client: ChatClient, wanted: str) -> str:
-    """Return the id of the wanted chat, also of an archived one, as ``room_id``."""
+    """Return the id of the wanted chat, as ``room_id``."""
     try:
         conversations: Sequence[ConversationInfo] = await client.list_all(archived=True)
     except (NotFound, NotOffered):
@@ -56,9 +56,9 @@ async def conversation_id(client: ChatClient, wanted: str) -> str:
 
 
 async def room_id(client: RoomsClient, wanted: str) -> str:
-    """Return the id of the wanted room; on a server without a list, ``wanted`` is the id."""
+    """Return the id of the wanted room, archived or not; on a server without a list, ``wanted`` is the id."""
     try:
-        rooms: Sequence[RoomInfo] = await client.list_all()
+        rooms: Sequence[RoomInfo] = await client.list_all(archived=True)
     except (NotFound, NotOffered):
         return wanted
     return find_room(rooms, wanted)

@@ -56,7 +56,9 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
     hits, short = CONVERSATIONS.ask(source, find)
     if any(hit.kind == "room" for hit in hits):
         with suppress(AgentTuiError):  # not every server of chats lists rooms
-            rooms = asking.ask_server(source, connect.rooms_client, lambda client: client.list_all())
+            rooms = asking.ask_server(
+                source, connect.rooms_client, lambda client: client.list_all(archived=True)
+            )
             short = {**short, **asking.short_ids([(room.id, room.name) for room in rooms])}
     if hits:
         output.say("\n\n".join(_hit_text(hit, short) for hit in hits))

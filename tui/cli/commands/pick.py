@@ -13,24 +13,23 @@ MAX_NAME_CHARACTERS = 60
 
 
 def find_room(rooms: Sequence[RoomInfo], wanted: str) -> str:
-    """Return the id of the room that ``wanted`` means: by its id, else its name, else a unique beginning.
+    """Return the id of the room that ``wanted`` means: by its id, else its name, else a unique beginning. An
+    archived one is meant only if no other is.
 
     Raises ``NotFound`` if there is none and ``ConfigError`` naming the candidates if there are several.
     """
-    return _find([(room.id, room.name) for room in rooms], wanted, "room")
+    return _find([(room.id, room.name, room.archived) for room in rooms], wanted, "room")
 
 
 def find_conversation(conversations: Sequence[ConversationInfo], wanted: str) -> str:
     """Return the id of the conversation that ``wanted`` means, as ``find_room`` for a room."""
-    return _find([(chat.id, chat.title) for chat in conversations], wanted, "conversation")
+    named = [(chat.id, chat.title, chat.archived) for chat in conversations]
+    return _find(named, wanted, "conversation")
 
 
-def _find(named: Sequence[tuple[str, str]], wanted: str, noun: str) -> str:
-    found = (
-        [pair for pair in named if pair[0] == wanted]
-        or [pair for pair in named if pair[1] == wanted]
-        or [pair for pair in named if pair[0].startswith(wanted) or pair[1].startswith(wanted)]
-    )
+def _find(named: Sequence[tuple[str, str, bool]], wanted: str, noun: str) -> str:
+    current = [(id_, name) for id_, name, is_archived in named if not is_archived]
+    found = _named(current, wanted) or _named([(id_, name) for id_, name, _ in named], wanted)
     shown, plural = inert_line(wanted, MAX_NAME_CHARACTERS), f"{noun}s"
     if not found:
         hint = f"agent-tui {plural} list names them"
@@ -42,3 +41,12 @@ def _find(named: Sequence[tuple[str, str]], wanted: str, noun: str) -> str:
         names[MAX_CANDIDATES_NAMED:] = ["…"] if len(names) > MAX_CANDIDATES_NAMED else []
         raise ConfigError(f'"{shown}" fits {len(found)} {plural}', ", ".join(names))
     return found[0][0]
+
+
+def _named(pairs: Sequence[tuple[str, str]], wanted: str) -> Sequence[tuple[str, str]]:
+    """Return the pairs of an id and a name that ``wanted`` fits best."""
+    return (
+        [pair for pair in pairs if pair[0] == wanted]
+        or [pair for pair in pairs if pair[1] == wanted]
+        or [pair for pair in pairs if pair[0].startswith(wanted) or pair[1].startswith(wanted)]
+    )

@@ -21,6 +21,7 @@ from tui.screens.words import count, say, text_if_any
 
 HEAD = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
 NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui rooms shows a demo'
+ALL_ARCHIVED = "all rooms are archived; agent-tui rooms shows them"
 
 
 def list_rooms(source: Source, output_format: OutputFormat) -> None:
@@ -28,9 +29,11 @@ def list_rooms(source: Source, output_format: OutputFormat) -> None:
     if output_format == "json":
         output.write_json(ROOMS.ask(source, lambda client: client.list_raw()))
     else:
-        rooms = ROOMS.ask(source, lambda client: client.list_all())
-        short = asking.short_ids([(room.id, room.name) for room in rooms])
-        asking.print_table(HEAD, [_row(room, short) for room in sorted(rooms, key=by_activity)], NO_ROOMS)
+        everything = ROOMS.ask(source, lambda client: client.list_all(archived=True))
+        short = asking.short_ids([(room.id, room.name) for room in everything])
+        rooms = sorted((room for room in everything if not room.archived), key=by_activity)
+        nothing = ALL_ARCHIVED if everything else NO_ROOMS
+        asking.print_table(HEAD, [_row(room, short) for room in rooms], nothing)
 
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> None:

@@ -33,6 +33,12 @@ def test_an_id_comes_before_a_name_before_a_beginning(wanted: str, room_id: str)
     assert find_room(ROOMS, wanted) == room_id
 
 
+def test_an_archived_room_is_meant_only_if_no_other_is() -> None:
+    rooms = [RoomInfo("ee77", "weekly", archived=True), RoomInfo("ff88", "weekly"), *ROOMS]
+    assert find_room(rooms, "weekly") == "ff88"
+    assert find_room(rooms, "ee") == "ee77"
+
+
 def test_what_fits_nothing_is_not_found() -> None:
     with pytest.raises(NotFound, match="nothing-like-it"):
         find_room(ROOMS, "nothing-like-it")

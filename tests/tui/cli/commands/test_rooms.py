@@ -7,7 +7,7 @@ from pathlib import Path
 from agent_tui.wire.rooms_encode import room_fields
 from tests.fakes.chat_server import LogChatServer
 from tests.fakes.http_server import answers_json
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.rooms_server import LogRoom, LogRoomsServer, in_thread
 from tests.tui.lists.rooms_listed import room
 from tests.tui.programs import Home, own_environ
 from tui.lists.listing import Listing
@@ -30,3 +30,16 @@ def test_rooms_are_listed_in_the_order_of_the_screen(tmp_path: Path) -> None:
     rows = done.stdout.splitlines()[1:]
     assert [row.split()[1] for row in rows] == names
     assert ["needs approval" in row for row in rows] == [True, False, False, False]
+
+
+def test_an_archived_room_is_found_by_its_name_and_where_all_are_archived_that_is_said(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    with in_thread(LogRoomsServer(LogRoom("r1", fields={"archived": True}))) as server:
+        shown = home.main("rooms", "show", "room r1", "--url", server.url)
+        listed = home.main("rooms", "list", "--url", server.url)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "room r1" in shown.stdout
+    assert listed.stdout == ""
+    assert listed.stderr == "all rooms are archived; agent-tui rooms shows them\n"
