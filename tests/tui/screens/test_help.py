@@ -34,20 +34,18 @@ async def test_every_action_of_the_room_is_there_with_all_its_keys(tmp_path: Pat
         assert [entry.id for entry in unnumbered if entry.description not in words] == []
         assert "1 … 9, 0 Go to the agent with that number" in words
         assert [title for title in ("Room", "Panes", "Reading", "Program") if title not in text] == []
+        assert "Continue what was cut off – nothing was cut off here" in words
 
 
-async def test_what_cannot_be_done_now_says_why(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, size=(120, 150)) as seen:
-        text = await seen.press("question_mark")
-        assert "Continue what was cut off" in text
-        assert "nothing was cut off here" in text
-
-
-async def test_a_list_begins_with_what_it_alone_can_do(tmp_path: Path) -> None:
+async def test_a_list_begins_with_what_it_alone_can_do_and_esc_without_a_filter_goes_back(
+    tmp_path: Path,
+) -> None:
     async with opened_app(tmp_path, size=(120, 60), rooms=2) as seen:
         text = await seen.press("question_mark")
         there = [text.index(words) for words in ("New room", "Duplicate the room", "Open", "Row below")]
         assert there == sorted(there)
+        row = next(line for line in text.splitlines() if "Clear the filter, or go back" in line)
+        assert row.split("go back")[1].strip() == ""
 
 
 async def test_a_line_that_is_not_open_has_no_keys(tmp_path: Path) -> None:
@@ -58,19 +56,10 @@ async def test_a_line_that_is_not_open_has_no_keys(tmp_path: Path) -> None:
         assert "Discard message – not now" not in text
         assert "New line" not in text
         await seen.press("escape", "e")
-        text = await seen.press("f1")
-        assert "New line" in text
-        assert "Discard message – not now" in text
+        assert "Discard message – not now" in await seen.press("f1")
 
 
-async def test_esc_in_a_list_without_a_filter_is_said_to_go_back(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, size=(120, 60), rooms=2) as seen:
-        text = await seen.press("question_mark")
-        row = next(line for line in text.splitlines() if "Clear the filter, or go back" in line)
-        assert row.split("go back")[1].strip() == ""
-
-
-async def test_a_line_of_a_form_is_not_said_to_send_to_complete_or_to_quit(tmp_path: Path) -> None:
+async def test_in_a_form_the_keys_of_its_line_are_those_that_are_said(tmp_path: Path) -> None:
     async with opened_app(tmp_path, size=(120, 60)) as seen:
         assert "Quit from an empty line" in await seen.press("f1")
         await seen.press("escape", "e")
@@ -79,23 +68,17 @@ async def test_a_line_of_a_form_is_not_said_to_send_to_complete_or_to_quit(tmp_p
         assert "New line" in text
         never = ("Send", "Insert the marked entry", "Close the list", "Quit from an empty line")
         assert [words for words in never if words in text] == []
-
-
-async def test_what_enter_and_tab_do_in_a_form_is_said_in_its_help_too(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, size=(120, 60)) as seen:
-        await seen.press("e")
-        rows = [" ".join(row.split()) for row in (await seen.press("f1")).splitlines()]
+        rows = [" ".join(row.split()) for row in text.splitlines()]
         assert any("enter Save" in row for row in rows)
         assert any("tab Next" in row for row in rows)
-
-
-async def test_a_key_that_a_field_would_type_is_not_said_to_show_the_keys(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, size=(120, 60)) as seen:
-        await seen.press("e")
-        assert "f1                 Show the keys" in await seen.press("f1")
+        assert "f1                 Show the keys" in text  # "?" would be typed
+        assert "Add an agent – not in this field" in text
         await seen.press("escape")
         seen.app.screen.query_one("#agents").focus()
-        assert "?, f1              Show the keys" in await seen.press("f1")
+        text = await seen.press("f1")
+        assert "?, f1              Show the keys" in text
+        assert "Add an agent – not in this field" not in text
+        assert "Add an agent" in text
 
 
 async def test_the_form_of_a_model_does_not_offer_to_open_itself(tmp_path: Path) -> None:
@@ -106,16 +89,6 @@ async def test_the_form_of_a_model_does_not_offer_to_open_itself(tmp_path: Path)
         setup = SetupScreen(tmp_path / "config.toml", client, fault_of_keyring=lambda: "there is none")
         await seen.app.push_screen(setup)
         assert "Connect a model" not in await seen.press("f1")
-
-
-async def test_a_key_of_another_part_of_a_form_is_said_not_to_work_in_this_field(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, size=(120, 60)) as seen:
-        await seen.press("e")
-        assert "Add an agent – not in this field" in await seen.press("f1")
-        await seen.press("escape")
-        seen.app.screen.query_one("#agents").focus()
-        assert "Add an agent – not in this field" not in await seen.press("f1")
-        assert "Add an agent" in await seen.text()
 
 
 async def test_the_question_before_quitting_does_not_say_that_its_key_to_stay_quits(tmp_path: Path) -> None:
@@ -142,8 +115,7 @@ async def test_the_key_of_the_help_works_on_a_screen_that_fills_the_terminal_too
         assert "?, f1" in text
         assert "Follow new text" not in text  # the diff is shown beside a list, which has the keys
         assert "Changed files" in await seen.press("escape")
-    async with opened_app(tmp_path, size=(120, 60)) as seen:
-        text = await seen.press("i", *"/help", "enter", "question_mark")
+        text = await seen.press("escape", "i", *"/help", "enter", "question_mark")
         assert "Find" in text
         assert "?, f1" in text
 
@@ -168,12 +140,11 @@ async def test_typing_leaves_what_fits(tmp_path: Path) -> None:
         assert not isinstance(seen.app.screen, HelpScreen)
 
 
-@pytest.mark.parametrize("key", ["escape", "question_mark"])
-async def test_it_closes_with_the_keys_it_names(tmp_path: Path, key: str) -> None:
+async def test_it_closes_with_the_keys_it_names(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
-        await seen.press("question_mark")
-        await seen.press(key)
-        assert not isinstance(seen.app.screen, HelpScreen)
+        for key in ("escape", "question_mark"):
+            await seen.press("question_mark", key)
+            assert not isinstance(seen.app.screen, HelpScreen), key
 
 
 async def test_it_does_not_grow_when_its_rows_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,12 +168,13 @@ async def test_a_small_screen_scrolls_to_the_last_row(tmp_path: Path) -> None:
         assert await seen.press("up") != pages[-1]
 
 
-@pytest.mark.parametrize("size", [(20, 5), (40, 10), (1, 1), (200, 60)])
-async def test_no_size_of_the_screen_breaks_it(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with opened_app(tmp_path, size=size) as seen:
-        await seen.press("question_mark")
-        assert isinstance(seen.app.screen, HelpScreen)
-        await seen.press("down", "escape")
+async def test_no_size_of_the_screen_breaks_it(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(20, 5)) as seen:
+        for size in ((20, 5), (40, 10), (1, 1), (200, 60)):
+            await seen.resize(*size)
+            await seen.press("question_mark")
+            assert isinstance(seen.app.screen, HelpScreen), size
+            await seen.press("down", "escape")
 
 
 @pytest.mark.parametrize("width", [1, 10, 40, 66, 120])
