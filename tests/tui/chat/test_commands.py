@@ -16,7 +16,7 @@ from tests.tui.chat.one_chat import opened, said
 from tests.tui.chat.project import begin_project, composer_text
 from tui.chat.first import NEW
 from tui.cli.export.document import Document, Exported
-from tui.live.commands import COMMANDS, Kind, completion, typed_command
+from tui.live.commands import COMMANDS, Kind, completion, meant, typed_command
 from tui.live.composer import Writing
 from tui.live.exporting import export, path_for_export
 from tui.screens.choose import ChooseScreen
@@ -91,22 +91,20 @@ async def test_a_command_is_run_while_an_answer_is_under_way() -> None:
         assert chat.app.chat.composer.queue == ()
 
 
-@pytest.mark.parametrize(
-    ("command", "asked", "told"),
-    [
-        ("/title A new name", ["change {'title': 'A new name'}"], ""),
-        ("/export x.md", [], "nothing to export yet"),
-        ("/model other", ["change {'model': 'other'}"], "other"),
-        ("/nothing", [], "unknown command /nothing"),
-        ("/stop", [], "nothing to stop"),
-    ],
-)
-async def test_a_command_does_what_it_says(command: str, asked: list[str], told: str) -> None:
+async def test_a_command_does_what_it_says() -> None:
     async with opened() as chat:
-        text = await chat.write(command, "enter")
-        assert chat.asked == asked
-        assert told in text
-        assert chat.link.questions == []
+        for command, asked, told in (
+            ("/title A new name", ["change {'title': 'A new name'}"], ""),
+            ("/export x.md", [], "nothing to export yet"),
+            ("/model other", ["change {'model': 'other'}"], "other"),
+            ("/nothing", [], "unknown command /nothing"),
+            ("/stop", [], "nothing to stop"),
+        ):
+            chat.asked.clear()
+            chat.app.chat.composer.line.put("")
+            assert told in await chat.write(command, "enter"), command
+            assert chat.asked == asked, command
+            assert chat.link.questions == []
 
 
 async def test_a_command_that_is_refused_stays_in_the_line() -> None:
@@ -134,11 +132,12 @@ async def test_a_command_that_the_server_refuses_stays_in_the_line_and_the_next_
         assert composer_text(chat) == ""
 
 
-@pytest.mark.parametrize("command", ["/mcp", "/permissions", "/status", "/tools", "/temperature"])
-async def test_what_other_programs_call_it_leads_to_the_settings_and_is_not_listed(command: str) -> None:
-    assert command not in offered("/")
+async def test_what_other_programs_call_it_leads_to_the_settings_and_is_not_listed() -> None:
+    for name in ("mcp", "permissions", "status", "tools", "temperature"):
+        assert f"/{name}" not in offered("/")
+        assert meant(name, "chat") == "settings"
     async with opened() as chat:
-        await chat.write(command, "escape", "enter")
+        await chat.write("/mcp", "escape", "enter")
         assert "Chat settings" in "\n".join((await chat.text()).splitlines()[:4])
         assert chat.app.screen is not chat.app.chat
 
