@@ -301,9 +301,8 @@ async def test_nobody_is_asked_what_a_tool_may_do(tmp_path: Path) -> None:
         assert tool.ran == []
 
 
-@pytest.mark.parametrize(
-    ("frame", "code"),
-    [
+async def test_a_frame_that_is_not_of_the_protocol_is_an_error_and_no_end(tmp_path: Path) -> None:
+    frames: tuple[tuple[str | bytes, str], ...] = (
         ("not json", "PARSE_ERROR"),
         ("", "PARSE_ERROR"),
         ("[" * 5000, "PARSE_ERROR"),
@@ -318,18 +317,15 @@ async def test_nobody_is_asked_what_a_tool_may_do(tmp_path: Path) -> None:
         ('{"type":"USER_MESSAGE","text":"a","attachments":"a"}', "UNEXPECTED_MSG_TYPE"),
         ('{"type":"USER_MESSAGE","text":"a","attachments":[7]}', "UNEXPECTED_MSG_TYPE"),
         ('{"type":"CLIENT_TOOL_RESULT","call_id":"x","result":1}', "UNEXPECTED_MSG_TYPE"),
-    ],
-)
-async def test_a_frame_that_is_not_of_the_protocol_is_an_error_and_no_end(
-    tmp_path: Path, frame: str | bytes, code: str
-) -> None:
+    )
     model = ScriptedModel(echoes, free=True)
     async with chat_backend(tmp_path, model) as backend, socket_of(backend) as socket:
-        await socket.send(frame)
-        error = json.loads(await socket.recv())
-        assert (error["type"], error["code"]) == ("ERROR", code)
-        await socket.send(user_message("Well?"))
-        assert said(await answer_of(socket)) == "1: Well?"
+        for number, (frame, code) in enumerate(frames, 1):
+            await socket.send(frame)
+            error = json.loads(await socket.recv())
+            assert (error["type"], error["code"]) == ("ERROR", code), frame[:100]
+            await socket.send(user_message("Well?"))
+            assert said(await answer_of(socket)) == f"{number}: Well?"
 
 
 async def test_what_is_too_large_or_too_much_ends_the_connection(tmp_path: Path) -> None:

@@ -113,22 +113,22 @@ async def test_a_list_of_rooms_hears_nothing_of_conversations(chatting: ChatBack
     assert (news["cursor"], news["rooms"]) == (cursor, [])
 
 
-@pytest.mark.parametrize("chat_id", ["nobody", "a%2Fb", "..%2F..", "x" * 300, "%00", "%C3%A4"])
-async def test_what_is_no_conversation_is_a_404_everywhere(chatting: ChatBackend, chat_id: str) -> None:
-    path = f"{A_PATH}/{chat_id}"
-    for method, at, body in (
-        ("GET", "", None),
-        ("PATCH", "", {"title": "x"}),
-        ("DELETE", "", None),
-        ("GET", "/messages", None),
-        ("POST", "/messages", {"content": "x"}),
-        ("GET", "/events", None),
-        ("GET", "/events?follow=1", None),
-        ("POST", "/stop", None),
-        ("POST", "/asks/m/step-0", {"decision": "once"}),
-    ):
-        await refused(chatting, method, f"{path}{at}", body, 404)
-    await refused(chatting, "DELETE", f"/api/tools/rules/{chat_id}", None, 404)
+async def test_what_is_no_conversation_is_a_404_everywhere(chatting: ChatBackend) -> None:
+    for chat_id in ("nobody", "a%2Fb", "..%2F..", "x" * 300, "%00", "%C3%A4"):
+        path = f"{A_PATH}/{chat_id}"
+        for method, at, body in (
+            ("GET", "", None),
+            ("PATCH", "", {"title": "x"}),
+            ("DELETE", "", None),
+            ("GET", "/messages", None),
+            ("POST", "/messages", {"content": "x"}),
+            ("GET", "/events", None),
+            ("GET", "/events?follow=1", None),
+            ("POST", "/stop", None),
+            ("POST", "/asks/m/step-0", {"decision": "once"}),
+        ):
+            await refused(chatting, method, f"{path}{at}", body, 404)
+        await refused(chatting, "DELETE", f"/api/tools/rules/{chat_id}", None, 404)
 
 
 async def test_the_id_of_a_room_is_no_conversations_and_the_other_way_round(chatting: ChatBackend) -> None:

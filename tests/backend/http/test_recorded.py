@@ -92,9 +92,9 @@ async def test_an_answer_of_ours_says_how_much_of_it_was_heard_and_its_model_is_
     assert "message_spoken" not in names(plain)
 
 
-@pytest.mark.parametrize(
-    ("fields", "status"),
-    [
+async def test_what_is_no_message_is_refused(session: ChatBackend) -> None:
+    path = await session.chat(kind="voice")
+    for fields, status in (
         ({"message_id": "nobody", "spoken": {}}, 404),
         ({"role": "user", "content": "Hi"}, 422),  # no client_key
         ({"role": "system", "content": "Hi", "client_key": "a"}, 422),
@@ -102,11 +102,8 @@ async def test_an_answer_of_ours_says_how_much_of_it_was_heard_and_its_model_is_
         ({"role": "user", "content": "Hi", "client_key": "a", "spoken": {"whole": "long"}}, 422),
         ({"message_id": "nobody", "content": "other words"}, 422),
         ("not an object", 422),
-    ],
-)
-async def test_what_is_no_message_is_refused(session: ChatBackend, fields: Any, status: int) -> None:
-    path = await session.chat(kind="voice")
-    await refused(session, "POST", f"{path}/messages", {"recorded": fields}, status)
+    ):
+        await refused(session, "POST", f"{path}/messages", {"recorded": fields}, status)
     await refused(session, "POST", A_PATH, {"kind": "opera"}, 422)
 
 

@@ -167,7 +167,7 @@ async def test_a_search_has_an_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|aa)+$", r"(.*a){25}b", r"(x+x+)+y"])
 async def test_a_pattern_that_never_ends_is_ended(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "text").write_text("a" * 5_000 + "x" * 5_000 + "!")
-    search = SearchFiles(seconds=0.3)
+    search = SearchFiles(seconds=0.1)
     why_or_hits = await called(search, tmp_path, pattern=pattern)
     assert is_given_up(search, why_or_hits) or "no hits" in why_or_hits.content
 

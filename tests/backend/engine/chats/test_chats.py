@@ -75,9 +75,8 @@ async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_pa
     assert told(request)[0] == ("system", "Be brief.")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+async def test_what_is_out_of_bounds_is_refused(tmp_path: Path) -> None:
+    settings: tuple[Values, ...] = (
         {"title": "x" * 1000},
         {"temperature": 9.0},
         {"max_tokens": -1},
@@ -85,11 +84,10 @@ async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_pa
         {"workspace": "relative"},
         {"workspace": "/nowhere/at/all"},
         {"enabled_tools": ("",)},
-    ],
-)
-async def test_what_is_out_of_bounds_is_refused(tmp_path: Path, wrong: Values) -> None:
+    )
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
-        await refusal(422, house.engine.create(CHATS, wrong))
+        for wrong in settings:
+            await refusal(422, house.engine.create(CHATS, wrong))
         assert len(await house.engine.list_all(CHATS)) == 1
 
 
@@ -224,9 +222,8 @@ async def test_messages_come_page_by_page(tmp_path: Path) -> None:
             await house.engine.messages(CHATS, house.id, "nothing", None)
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
+async def test_a_chat_is_found_by_its_words_in_any_language(tmp_path: Path) -> None:
+    searches: tuple[tuple[str, list[str]], ...] = (
         ("dog", ["The lazy \x02dog\x03 sleeps."]),
         ("LAZ dog", ["The \x02lazy\x03 \x02dog\x03 sleeps."]),
         ("ленив", ["Очень \x02ленивая\x03 собака."]),
@@ -240,23 +237,19 @@ async def test_messages_come_page_by_page(tmp_path: Path) -> None:
         ('"', []),
         ("- ^ : { }", []),
         ("\x00dog\x02", ["The lazy \x02dog\x03 sleeps."]),
-    ],
-)
-async def test_a_chat_is_found_by_its_words_in_any_language(
-    tmp_path: Path, words: str, found: list[str]
-) -> None:
+    )
     model = speaks(["Очень ленивая собака."], ["那只懒狗在睡觉 quietly。"])
     async with open_chats(tmp_path / "a.db", model) as house:
         await house.ask("The lazy dog sleeps.")
         await house.ask("Next.")
-        hits = await house.engine.search(words)
-    assert [hit.snippet for hit in hits] == found
-    assert all((hit.conversation_id, hit.title) == (house.id, "The lazy dog sleeps.") for hit in hits)
+        for words, found in searches:
+            hits = await house.engine.search(words)
+            assert [hit.snippet for hit in hits] == found, words
+            assert all((hit.conversation_id, hit.title) == (house.id, "The lazy dog sleeps.") for hit in hits)
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
+async def test_a_chat_is_found_by_the_title_that_a_person_gave_it(tmp_path: Path) -> None:
+    searches: tuple[tuple[str, list[str]], ...] = (
         ("lazy", ["The \x02lazy\x03 dog_house, ленивый café – 那只懒狗"]),
         ("HOUSE caf", ["The lazy dog_\x02house\x03, ленивый \x02café\x03 – 那只懒狗"]),
         ("ЛЕНИВЫИ", ["The lazy dog_house, \x02ленивый\x03 café – 那只懒狗"]),
@@ -265,17 +258,16 @@ async def test_a_chat_is_found_by_its_words_in_any_language(
         ("lazy cat", []),
         ("狗懒", []),
         ("\x02 –", []),
-    ],
-)
-async def test_a_chat_is_found_by_the_title_that_a_person_gave_it(
-    tmp_path: Path, words: str, found: list[str]
-) -> None:
+    )
     title = "The lazy dog_house, ленивый café – 那只懒狗"
     async with open_chats(tmp_path / "a.db", speaks([])) as house:
         named = await house.engine.create(CHATS, {"title": title})
-        hits = await house.engine.search(words)
-    assert [hit.snippet for hit in hits] == found
-    assert all((hit.conversation_id, hit.title, hit.message_id) == (named.id, title, "") for hit in hits)
+        for words, found in searches:
+            hits = await house.engine.search(words)
+            assert [hit.snippet for hit in hits] == found, words
+            assert all(
+                (hit.conversation_id, hit.title, hit.message_id) == (named.id, title, "") for hit in hits
+            )
 
 
 @pytest.mark.timeout(60)

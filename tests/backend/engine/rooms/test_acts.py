@@ -247,17 +247,15 @@ async def test_what_waits_can_be_changed_and_taken_back_until_it_is_said(tmp_pat
         assert refused.value.status == 409
 
 
-@pytest.mark.parametrize(
-    ("content", "more", "status"),
-    [(" ", {}, 422), ("x" * 100_001, {}, 422), ("x", {"to": "nobody"}, 422), ("x", {"when": "soon"}, 422)],
-)
-async def test_words_that_cannot_be_said_are_refused(
-    tmp_path: Path, content: str, more: dict[str, str], status: int
-) -> None:
+async def test_words_that_cannot_be_said_are_refused(tmp_path: Path) -> None:
+    words: tuple[tuple[str, dict[str, str]], ...] = (
+        (" ", {}), ("x" * 100_001, {}), ("x", {"to": "nobody"}), ("x", {"when": "soon"})
+    )  # fmt: skip
     async with talking(tmp_path) as (house, _, room):
-        with pytest.raises(Refused) as refused:
-            await house.engine.rooms.say(room.id, content, **more)
-        assert refused.value.status == status
+        for content, more in words:
+            with pytest.raises(Refused) as refused:
+                await house.engine.rooms.say(room.id, content, **more)
+            assert refused.value.status == 422
 
 
 async def test_words_into_a_completed_room_are_refused(tmp_path: Path) -> None:
