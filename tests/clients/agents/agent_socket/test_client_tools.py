@@ -12,7 +12,7 @@ from agent_tui.clients.agents.link import Tell
 from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.wire.agent_socket import ClientToolCall, ClientToolResult
-from tests.clients.agent_socket.asking import Told, ask, asked
+from tests.clients.agents.agent_socket.asking import Told, ask, asked
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer
 

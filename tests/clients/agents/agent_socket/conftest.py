@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent_tui.clients.agents.socket import AgentSocketClient
-from tests.clients.agent_socket.asking import SOON, Told
+from tests.clients.agents.agent_socket.asking import SOON, Told
 from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
 
 

@@ -14,7 +14,7 @@ from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import StreamLost
 from agent_tui.state.conversation import ConversationState
-from tests.clients.agent_socket.asking import Told, ask, asked, events_of, words
+from tests.clients.agents.agent_socket.asking import Told, ask, asked, events_of, words
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer
 

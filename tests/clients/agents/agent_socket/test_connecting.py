@@ -20,7 +20,7 @@ from agent_tui.model.errors import (
     StreamLost,
     Unauthorized,
 )
-from tests.clients.agent_socket.asking import Told, asked, words
+from tests.clients.agents.agent_socket.asking import Told, asked, words
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
 

@@ -14,7 +14,7 @@ from agent_tui.clients.agents.files import MAX_FILE_BYTES, MAX_FILES, AgentFiles
 from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConfigError, ConnectFailed
-from tests.clients.agent_socket.asking import ask
+from tests.clients.agents.agent_socket.asking import ask
 from tests.fakes import agent_socket_server as fake
 from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent_tui.model.errors import ProtocolError
 from agent_tui.wire.sse import MAX_RETRY_MS, Frame, SSEParser
-from tests.clients.event_stream_reference import Reference
+from tests.wire.event_stream_reference import Reference
 
 BOM = b"\xef\xbb\xbf"
 
