@@ -97,12 +97,13 @@ class RoomSession:
         return linked is not None and self._owners.has(linked.identity, linked.attributes)
 
     def _listen_to(self, identity: str | None) -> None:
-        """Listen to another person. What began with the one before is nobody's command anymore."""
+        """Listen to another person. What began with the one before is nobody's command anymore, and a key of
+        theirs keeps no turn open.
+        """
         if identity is not None and self._is_linked(identity):
             return
         self._session.interrupt()
-        self._session.livekit.clear_user_turn()
-        self._session.talk.turn.take()
+        self._session.cancel_turn()
         self._session.livekit.room_io.set_participant(identity)
         self._say_whom()
 

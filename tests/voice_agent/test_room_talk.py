@@ -204,6 +204,18 @@ async def test_a_guest_does_not_drive_the_agent_and_has_only_tools_that_look(hou
     assert offered == [[], ["look"]]
 
 
+async def test_who_leaves_while_pushing_to_talk_leaves_an_agent_that_hears_the_others(house: House) -> None:
+    alice = await house.somebody("alice", is_owner=True)
+    await house.agent(greets=False)
+    bob = await house.somebody("bob")
+    await bob.until(lambda: bob.agent.get("lk.agent.state") == "listening")
+    await bob.call("start_turn")
+    await bob.until(lambda: bob.agent.get("agent-tui.listens-to") == "bob")
+    await bob.leave()
+    await alice.until(lambda: alice.agent.get("agent-tui.listens-to") == "alice")
+    await alice.answered(await alice.say(await house.sound("What rooms are running right now?")))
+
+
 async def test_only_an_owner_answers_what_asks_and_neither_word_is_a_question(tmp_path: Path) -> None:
     async with a_house(tmp_path, writer()) as house:
         alice = await house.somebody("alice", is_owner=True)
