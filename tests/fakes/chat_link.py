@@ -126,16 +126,20 @@ class FakeChatClient(OwnBackend):
 
 
 class FakeChatLink(EventLink[FakeChatClient]):
-    """Stands for ``ChatLink``: questions are in ``questions``, and ``refuse`` is raised for the next ones."""
+    """Stands for ``ChatLink``: questions are in ``questions``, those whose answers are followed also in
+    ``begun``, and ``refuse`` is raised for the next ones.
+    """
 
     def __init__(self) -> None:
         super().__init__(FakeChatClient())
         self.questions: list[Question] = []
+        self.begun: list[Question] = []
         self.refuse: AgentTuiError | None = None
         self.held: asyncio.Event | None = None  # set when a question shall be taken
 
     async def begin(self, conversation_id: str, question: Question) -> None:
         self.questions.append(question)
+        self.begun.append(question)
         if self.held is not None:
             await self.held.wait()
         if self.refuse is not None:

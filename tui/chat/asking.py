@@ -18,7 +18,6 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 
 BEGINNING: Final = ""  # the parent of a first question
-NO_LOG: Final = ("ended", "lost")  # links to servers that show an answer only while it is given
 
 
 class Asking:
@@ -33,6 +32,7 @@ class Asking:
         self._sending: Question | None = None  # being sent
         self._is_next_due = False  # an answer ended while a question was being sent
         self._is_awaiting = False  # it was taken, but there was no event of its answer yet
+        self._has_log = True  # as far as known; else an answer is shown only while it is given
         self._editing = ""  # id of the question that is being edited
 
     @property
@@ -144,7 +144,7 @@ class Asking:
     async def _give(self, question: Question, is_queued: bool) -> None:
         chat = self._chat
         await chat.store()
-        if self._state.link.status not in NO_LOG:
+        if self._has_log:  # not the link: after its last event an answer's own is live until it is closed
             self._is_awaiting = True
             await chat.link.begin(chat.id, question)
             self._on_taken(question, is_queued)
@@ -206,6 +206,8 @@ class Asking:
     def note(self, event: ev.Event) -> None:
         """Watch the end of answers: after a complete one the next question is asked."""
         match event:
+            case ev.LinkChanged("ended"):
+                self._has_log = False
             case ev.TurnStarted():
                 self._is_awaiting = False
             case ev.ConversationLoaded() | ev.TurnDone() | ev.RunFailed():

@@ -365,6 +365,23 @@ async def test_a_server_that_shows_an_answer_only_while_it_gives_it_is_asked_and
         assert questions(chat) == ["Why?", "And?"]
 
 
+async def test_a_question_there_is_read_in_one_too_before_the_last_answer_is_closed() -> None:
+    async with opened() as chat:
+        await chat.send(ev.LinkChanged("ended"))
+        await chat.write("Why?", "enter")
+        chat.link.send_posted(
+            ev.LinkChanged("live"),
+            ev.MessageStored(message("local-question-1", "Why?")),
+            started("local-answer-1"),
+            words("Because", turn_id="local-answer-1"),
+            ev.TurnDone("local-answer-1", "x"),  # its connection takes a while to close
+        )
+        assert "Because" in await chat.text()
+        await chat.write("And?", "enter")
+        assert questions(chat) == ["Why?", "And?"]
+        assert chat.link.begun == []
+
+
 async def test_an_answer_that_broke_off_there_keeps_its_words_and_is_not_asked_again() -> None:
     async with opened() as chat:
         await chat.send(ev.LinkChanged("ended"))
