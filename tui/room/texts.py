@@ -91,6 +91,8 @@ def status(
         return f"{signs.WAITING} {say('room.' + asked.intent)}"
     if asks := asking(state):
         return asks
+    if state.room.archived:
+        return f"{signs.DONE} {say('chat.archived')}"
     match state.room.status:
         case "running":
             return f"{signs.SPEAKING} {say('room.live')}"
@@ -141,6 +143,8 @@ def _paused(state: ConversationState, asked: PendingRequests, key_now: KeyNow) -
 
 def why_no_round(state: ConversationState, key: str) -> str:
     """Return why a completed room cannot have another round, and which key changes that; "" if it can."""
+    if state.room.archived:
+        return say("room.is_archived")
     return _to_raise(say("room.used_up"), key) if state.ledger.is_used_up(state.room) else ""
 
 
@@ -239,10 +243,14 @@ def _pause_anywhere(state: ConversationState) -> list[Hint]:
 
 
 def _main_hint(state: ConversationState) -> list[Hint]:
-    """Return what the key that pauses and resumes does; nothing while the room is not loaded, or gone."""
+    """Return what the key that pauses and resumes does; nothing while the room is not loaded, archived, or
+    gone.
+    """
     if state.link.status == "lost":
         return [Hint("c", say("hint.continue"))]
     if state.link.status == "refused" or (not state.loaded and state.link.status != "ended"):
+        return []
+    if state.room.archived:
         return []
     match state.room.status:
         case "running":

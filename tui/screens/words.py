@@ -385,6 +385,7 @@ ENGLISH: Final[dict[str, str]] = {
     "room.paused.error": "paused – turns failed, and will be retried on resume",
     "room.paused.budget": "paused – the budget is used up",
     "room.used_up": "the budget is used up",
+    "room.is_archived": "this room is archived: you can read it, but not continue it",
     "room.paused.raise": "{press} to raise it",
     # changing a room
     "settings.title": "Room settings",
