@@ -116,9 +116,13 @@ def test_variables_for_commands_are_checked(home: Home) -> None:
     assert home.main("config", "check").stdout == said
 
 
-@pytest.mark.parametrize("text", ['[backends.x]\nkind = "foo"\n', "[provider.x]\n", "theme = [", "theme = 3"])
-def test_a_file_that_is_unusable_stops_every_command_but_those_that_mend_it(home: Home, text: str) -> None:
-    home.config.write_text(text, encoding="utf-8")
+def test_a_file_that_is_unusable_stops_every_command_but_those_that_mend_it(home: Home) -> None:
+    for text in ('[backends.x]\nkind = "foo"\n', "[provider.x]\n", "theme = ["):
+        home.config.write_text(text, encoding="utf-8")
+        done = home.main("config", "check")
+        assert (done.returncode, done.stdout) == (2, ""), text
+        assert one_line(done.stderr).startswith(f"{home.config}: "), text
+    home.config.write_text("theme = 3", encoding="utf-8")
     for command in ("config show", "config check", "backend status", "backend status --output json"):
         done = home.main(*command.split())
         assert (done.returncode, done.stdout) == (2, ""), command
