@@ -27,23 +27,36 @@ def type_at_once(app: App[Any], letters: Sequence[str]) -> None:
         app.post_message(events.Key("space" if letter == " " else letter, letter))
 
 
-@pytest.mark.parametrize("words", ["Hello, you", "Мы хотим", "好的，可以"])
-async def test_a_sentence_whose_first_letter_is_no_key_goes_to_the_line(words: str) -> None:
+SENTENCES = ("Hello, you", "Мы хотим", "好的，可以")
+
+
+async def test_a_sentence_whose_first_letter_is_no_key_goes_to_the_line() -> None:
     async with one_chat.opened(*said(1, "hello", "Hello.")) as chat:
-        await chat.press("tab")
-        type_at_once(chat.app, words)
-        await chat.settle()
-        assert chat.app.chat.composer.line.text == words
+        for words in SENTENCES:
+            chat.app.chat.composer.line.put("")
+            await chat.press("tab")
+            assert not chat.app.chat.composer.has_line_focus
+            type_at_once(chat.app, words)
+            await chat.settle()
+            assert chat.app.chat.composer.line.text == words
     async with one_room.opened() as screen:
         await screen.send(*one_room.speaking(one_room.AGENTS))
-        type_at_once(screen.app, words)
-        await screen.settle()
-        assert screen.app.room.composer.line.text == words
+        for words in SENTENCES:
+            screen.app.room.composer.line.put("")
+            await screen.press("escape")
+            assert not screen.app.room.composer.has_line_focus
+            type_at_once(screen.app, words)
+            await screen.settle()
+            assert screen.app.room.composer.line.text == words
         assert screen.link.calls.asked == []
     async with one_voice.opened() as voice:
-        type_at_once(voice.app, words)
-        await voice.settle()
-        assert voice.app.voice.composer.line.text == words
+        for words in SENTENCES:
+            voice.app.voice.composer.line.put("")
+            await voice.press("escape")
+            assert not voice.app.voice.composer.has_line_focus
+            type_at_once(voice.app, words)
+            await voice.settle()
+            assert voice.app.voice.composer.line.text == words
 
 
 @pytest.mark.parametrize("letter", ["e", "у"])  # the second one is in its place on a Russian keyboard
