@@ -338,13 +338,14 @@ async def test_the_queue_is_read_again_when_another_program_changed_it() -> None
         assert "from elsewhere" not in text
 
 
-@pytest.mark.parametrize("end", [ev.RunPaused("r", 1, "pause"), ev.RunCompleted("r", 3)])
-async def test_what_turns_cost_that_never_said_it_is_asked_for_when_the_room_stops(end: ev.Event) -> None:
+async def test_what_turns_cost_that_never_said_it_is_asked_for_when_the_room_stops() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE, start("1", AGENTS[0]), ev.TextAdded("1", "What I say."))
-        screen.link.calls.room = replace(running().room, tokens=40, cost=0.5)
         await screen.send(ev.TurnEnded("1", "What I say.", 40, interrupted="pause"))
-        assert "$0.50" in await screen.send(end)
+        screen.link.calls.room = replace(running().room, tokens=40, cost=0.5)
+        assert "$0.50" in await screen.send(ev.RunPaused("r", 1, "pause"))
+        screen.link.calls.room = replace(running().room, tokens=80, cost=0.75)
+        assert "$0.75" in await screen.send(ev.RunCompleted("r", 3))
 
 
 async def test_a_name_rounds_and_agents_that_another_program_changed_are_shown_at_once() -> None:
@@ -359,18 +360,21 @@ async def test_a_name_rounds_and_agents_that_another_program_changed_are_shown_a
         assert "What I say." in text
 
 
-@pytest.mark.parametrize("status", [404, 409])
-async def test_what_waits_no_more_leaves_the_list_and_says_so(status: int) -> None:
-    waits = ev.QueuedMessage("q1", "first"), ev.QueuedMessage("q2", "second")
+async def test_what_waits_no_more_leaves_the_list_and_says_so() -> None:
+    waits = [ev.QueuedMessage(f"q{number}", word) for number, word in enumerate(("first", "second", "third"))]
     async with opened() as screen:
         calls = screen.link.calls
-        await screen.send(running(queue=waits), LIVE)
+        await screen.send(running(queue=tuple(waits)), LIVE)
         await screen.press("u")
-        calls.waiting, calls.queued_refused = [waits[1]], Refused("There is no such message", status=status)
-        text = await screen.press("d")
-        assert "first" not in text
-        assert "already sent or discarded" in text
-        assert "no such message" not in text
+        for number, status in enumerate((404, 409), 1):
+            screen.app.clear_notifications()
+            calls.waiting = waits[number:]
+            calls.queued_refused = Refused("There is no such message", status=status)
+            text = await screen.press("d")
+            assert waits[number - 1].content not in text
+            assert waits[number].content in text
+            assert "already sent or discarded" in text
+            assert "no such message" not in text
 
 
 async def test_on_a_low_screen_the_line_is_there_only_while_it_is_written_in() -> None:
@@ -425,22 +429,17 @@ async def test_on_a_small_screen_the_line_has_four_rows_while_it_is_written_in()
         assert line(screen).size.height == 1
 
 
-@pytest.mark.parametrize("written", ["@Adda psst", "@Adda\npsst"])
-async def test_what_is_for_a_name_that_nobody_has_goes_to_everyone_only_at_the_second_enter(
-    written: str,
-) -> None:
+async def test_what_is_for_a_name_that_nobody_has_goes_to_everyone_only_at_the_second_enter() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)
         await screen.press("i")
-        line(screen).put(written)
         note = "nobody is called Adda – enter sends it to everyone"
-        assert f"not sent: {note}" in await screen.press("enter")
-        assert said(screen) == []
-        assert note not in await screen.press("enter")
-        assert said(screen) == [f"next {written}"]
-        line(screen).put(written)  # another message, as doubtful as the first
-        await screen.press("enter")
-        assert len(said(screen)) == 1
+        for number, written in enumerate(("@Adda psst", "@Adda\npsst", "@Adda\npsst")):
+            line(screen).put(written)  # each as doubtful as the one before
+            assert f"not sent: {note}" in await screen.press("enter")
+            assert len(said(screen)) == number
+            assert note not in await screen.press("enter")
+            assert said(screen)[number:] == [f"next {written}"]
 
 
 async def test_without_an_answer_a_message_is_not_said_to_be_unsent() -> None:
