@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,15 +19,10 @@ FOLDER = Path(tui.__file__).parent
 CALLS = ("do", "run_action")
 
 
-@cache
-def nodes(path: Path) -> list[ast.AST]:
-    """Return all nodes of a module."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
 def named(path: Path) -> Iterator[str]:
     """Yield the actions that a module has the program or a screen do: ``host.do("app.leave")``."""
-    for node in nodes(path):
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text if any(f".{name}(" in text for name in CALLS) else "")):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CALLS:
             owner = ast.unparse(node.func.value)
             for argument in node.args[:1]:
@@ -37,10 +33,8 @@ def named(path: Path) -> Iterator[str]:
 @cache
 def methods(folder: Path) -> set[str]:
     """Return the names of all methods that the modules of a folder, and those beside the screens, declare."""
-    found = set()
-    for path in (*folder.glob("*.py"), *(FOLDER / "live").glob("*.py"), *(FOLDER / "forms").glob("*.py")):
-        found |= {one.name for one in nodes(path) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
-    return found
+    paths = (*folder.glob("*.py"), *(FOLDER / "live").glob("*.py"), *(FOLDER / "forms").glob("*.py"))
+    return {name for path in paths for name in re.findall(r"def (\w+)\(", path.read_text(encoding="utf-8"))}
 
 
 def test_every_action_that_is_named_in_code_has_its_method() -> None:
