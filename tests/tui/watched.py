@@ -84,18 +84,20 @@ class Watched(Generic[A]):
         return await self.text()
 
     async def until(self, *parts: str | Callable[[], bool]) -> str:
-        """Wait until all of these are on the screen, or true; return all rows.
+        """Wait until all of these are on the screen, or true; return all rows if words are awaited.
 
         Raises ``AssertionError`` with what is on the screen when they never are.
         """
         words = [part for part in parts if isinstance(part, str)]
+        rows = ""
 
         def are_there() -> bool:
+            nonlocal rows
             rows = self.now if words else ""
             return all(word in rows for word in words) and all(part() for part in parts if callable(part))
 
         await until(are_there, self.app)
-        return self.now
+        return rows
 
 
 class Fed(Watched[A], Generic[A, L]):

@@ -45,7 +45,7 @@ class Home(Watched[AgentTuiApp]):
 
     async def key(self, letter: str) -> str:
         """Press a letter, and nothing for as long as it takes to see that it begins no text."""
-        await self.press(letter)
+        await self.pilot.press(letter)
         await settle(HOLD_SECONDS + FRAMES_SECONDS)
         return await self.text()
 

@@ -239,7 +239,7 @@ async def asked(screen: Screen, *events: ev.Event) -> Time:
 
 async def answer(screen: Screen, key: str) -> str:
     """Press a key, and no other for as long as one could follow that makes a word of both."""
-    await screen.press(key)
+    await screen.pilot.press(key)
     await settle(HOLD_SECONDS + FRAMES_SECONDS)
     return await screen.text()
 
