@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_tui.clients.chat import Question
 from agent_tui.clients.records import ModelInfo, ProviderInfo, ToolInfo, ToolServer
-from agent_tui.model.errors import AgentTuiError, NotFound
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered
 from agent_tui.model.events import ChangedFile, ConversationInfo, Event, Message
 from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
 from tests.fakes.event_link import EventLink
@@ -26,6 +26,7 @@ class FakeChatClient(OwnBackend):
         self.asked: list[str] = []
         self.refuse: AgentTuiError | None = None
         self.is_deleted = False
+        self.stores_messages = True
         self.info = ConversationInfo("c", title="Make")
         self.chats: list[ConversationInfo] = [self.info]
         self.stored: list[Message] = []
@@ -69,6 +70,8 @@ class FakeChatClient(OwnBackend):
 
     async def messages_raw(self, conversation_id: str) -> list[Any]:
         self._note("messages")
+        if not self.stores_messages:
+            raise NotOffered("this server does not offer that")
         return [stored_message_fields(message) for message in self.stored]
 
     async def as_known(self, conversation_id: str) -> ConversationInfo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tui.model.errors import NotOffered
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.asking import Asking
@@ -162,9 +163,12 @@ class ChatCommands:
         from tui.cli.export.conversations import fetch, on_screen
 
         chat = self._chat
-        return (
-            on_screen(chat.state) if chat.link.is_agent else await fetch(await chat.client(), self._info.id)
-        )
+        if chat.link.is_agent:
+            return on_screen(chat.state)
+        try:
+            return await fetch(await chat.client(), self._info.id)
+        except NotOffered:
+            return on_screen(chat.state)  # a server that only answers stores nothing
 
 
 def _need(is_done: bool) -> None:

@@ -107,6 +107,14 @@ async def test_a_command_does_what_it_says() -> None:
             assert chat.link.questions == []
 
 
+async def test_what_a_server_does_not_store_is_exported_as_it_is_on_the_screen(tmp_path: Path) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        chat.link.calls.stores_messages = False
+        await chat.write(f"/export {tmp_path}/said.md", "enter")
+        await chat.until(lambda: (tmp_path / "said.md").exists())
+    assert "Look." in _read(f"{tmp_path}/said.md")
+
+
 async def test_a_command_that_is_refused_stays_in_the_line() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await chat.write("/export x.exe", "enter")
