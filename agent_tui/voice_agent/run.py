@@ -252,8 +252,8 @@ async def _serve_job(context: JobContext, shared: Assignment) -> None:
     )
     check_who_answers(assignment)
     parts = await load_parts(assignment.agent, assignment.locale)
-    await context.connect()
     agent = RoomSession(assignment, parts, context.room)
+    await context.connect()  # last, as in ``run_room``
 
     async def close() -> None:
         await _close_all([parts, agent])
