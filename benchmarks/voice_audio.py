@@ -24,7 +24,7 @@ from agent_tui.audio.resampling import FromDevice, SampleFormat
 from agent_tui.audio.rings import ROOM_LIMITS, PlayRing
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SAMPLES, BLOCK_SECONDS
 from benchmarks.table import row, times
-from tests.fakes.pulse import COMMANDS, pulse
+from tests.fakes.voice.pulse import COMMANDS, pulse
 
 BLOCKS = 2_000
 RUNS = 3

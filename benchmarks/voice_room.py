@@ -21,7 +21,7 @@ from benchmarks.table import ms, row, times
 
 if TYPE_CHECKING:
     from tests.clients.voice.rooms import LiveKit
-    from tests.fakes.sound import FedSound
+    from tests.fakes.voice.sound import FedSound
 
 JOINS = 9
 CUTS = 5
@@ -84,7 +84,7 @@ async def _joins(folder: Path) -> None:
     from agent_tui.clients.voice.tokens import StaticToken
     from agent_tui.model.voice import LinkMoved
     from tests.clients.voice import rooms
-    from tests.fakes.sound import FedSound
+    from tests.fakes.voice.sound import FedSound
 
     async def bare(livekit: LiveKit) -> float:
         room, token = rtc.Room(), livekit.token("bare")
@@ -124,7 +124,7 @@ async def _cuts(folder: Path) -> None:
     from agent_tui.model.voice import AgentStateChanged
     from tests.clients.voice import rooms
     from tests.clients.voice.following import eventually, following
-    from tests.fakes.sound import FedSound
+    from tests.fakes.voice.sound import FedSound
 
     sound = FedSound()
     await sound.open()

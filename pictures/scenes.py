@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from agent_tui.state.conversation import ConversationState
-from tests.fakes.model_server import FakeModelServer, lists
+from tests.fakes.models.model_server import FakeModelServer, lists
 from tui.chat.screen import ChatScreen
 from tui.forms.fields import Line
 from tui.forms.new_room import NewRoomScreen

@@ -17,7 +17,7 @@ from agent_tui.state.voice import VoiceState
 from agent_tui.voice_agent.speaking.voices import Voice
 from agent_tui.voice_parts import missing_parts
 from pictures.scenes import HEADER_SECONDS, LOOK_SECONDS, press, write
-from tests.fakes.pulse import COMMANDS, Pulse
+from tests.fakes.voice.pulse import COMMANDS, Pulse
 from tests.voice_agent.console_peer import RATE, spoken, usual_voice
 from tui.live.ask_bar import AskBar
 from tui.voice.screen import VoiceScreen

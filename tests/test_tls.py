@@ -10,8 +10,8 @@ import pytest
 from agent_tui.clients.http import Net
 from agent_tui.model.errors import ConfigError, ConnectFailed
 from agent_tui.tls import tls_context
-from tests.fakes.http_server import answers_json, listening
-from tests.fakes.tls_server import CA, tls_server
+from tests.fakes.servers.http_server import answers_json, listening
+from tests.fakes.servers.tls_server import CA, tls_server
 
 
 async def test_a_bundle_of_ones_own_is_trusted() -> None:

@@ -16,7 +16,7 @@ from agent_tui.audio.resampling import SampleFormat
 from agent_tui.audio.rings import CONSOLE_LIMITS
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SILENT_DBFS
 from tests.audio.sounds import pitch, samples, tone
-from tests.fakes.sound_library import FakeLibrary
+from tests.fakes.voice.sound_library import FakeLibrary
 
 # With make voice: what is tested takes its time as it is.
 pytestmark = pytest.mark.voice

@@ -22,8 +22,8 @@ from agent_tui.audio.echo import NO_PROCESSING
 from agent_tui.audio.rings import CONSOLE_LIMITS, ROOM_LIMITS, RingLimits
 from agent_tui.audio.sound import BLOCK_BYTES
 from tests.audio.sounds import samples
-from tests.fakes.pulse import Pulse, pulse
 from tests.fakes.terminal import terminal
+from tests.fakes.voice.pulse import Pulse, pulse
 
 pytestmark = [pytest.mark.voice, pytest.mark.speech]
 

@@ -14,8 +14,8 @@ import pytest
 from agent_tui.backend.models.providers import Models
 from tests.backend.in_process import backend
 from tests.backend.wire_client import Frame, WireClient
-from tests.fakes.agent_sessions import KeptSessions
-from tests.fakes.model_server import FakeModelServer, says
+from tests.fakes.agents.agent_sessions import KeptSessions
+from tests.fakes.models.model_server import FakeModelServer, says
 from tests.fakes.scripted_model import ScriptedModel
 
 MODEL = "some-model"

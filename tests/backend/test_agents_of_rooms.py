@@ -17,8 +17,8 @@ from tests.backend.in_process import Backend, backend
 from tests.backend.processes import running, serve
 from tests.backend.talk import run_to_end, until, until_said
 from tests.backend.wire_client import Frame
-from tests.fakes.agent_service import agent_service
-from tests.fakes.agent_socket_server import (
+from tests.fakes.agents.agent_service import agent_service
+from tests.fakes.agents.agent_socket_server import (
     abort,
     agent_socket_server,
     call,

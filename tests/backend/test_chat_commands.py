@@ -16,7 +16,7 @@ import pytest
 from tests.backend.chat_backend import A_PATH, FULL, grown, names
 from tests.backend.processes import Process, running, serve
 from tests.backend.wire_client import PATIENCE_SECONDS, Frame, WireClient
-from tests.fakes.model_server import AskedCall, FakeModelServer, says
+from tests.fakes.models.model_server import AskedCall, FakeModelServer, says
 from tests.fakes.named_pipe import read_pipe
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,7 @@ from tests.backend.chat_backend import A_PATH, FULL, PLAIN, grown, names
 from tests.backend.processes import TOKEN, Process, running, serve
 from tests.backend.wire_client import Frame, WireClient
 from tests.fakes import mcp_server
-from tests.fakes.model_server import AskedCall, FakeModelServer, says
+from tests.fakes.models.model_server import AskedCall, FakeModelServer, says
 from tests.fakes.named_pipe import read_pipe
 
 pytestmark = pytest.mark.slow

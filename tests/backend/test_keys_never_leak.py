@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.backend.processes import Process, running, serve
-from tests.fakes.dialects import KINDS, Kind
-from tests.fakes.model_server import FakeModelServer, fails
+from tests.fakes.models.dialects import KINDS, Kind
+from tests.fakes.models.model_server import FakeModelServer, fails
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ from tests.backend.in_process import Backend, backend
 from tests.backend.talk import names, until
 from tests.backend.wire_client import Frame
 from tests.fakes.clock import FakeClock
-from tests.fakes.model_server import FakeModelServer, fails, says
+from tests.fakes.models.model_server import FakeModelServer, fails, says
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 
 SECONDS = 30.0

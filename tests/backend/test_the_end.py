@@ -23,7 +23,7 @@ from tests.backend.test_chat_commands import gone, until_status
 from tests.backend.test_chat_process import children, last_message
 from tests.backend.wire_client import PATIENCE_SECONDS, WireClient
 from tests.fakes import mcp_server
-from tests.fakes.model_server import AskedCall, FakeModelServer, says
+from tests.fakes.models.model_server import AskedCall, FakeModelServer, says
 from tests.fakes.named_pipe import read_pipe
 
 pytestmark = pytest.mark.slow

@@ -11,9 +11,9 @@ from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.models.providers import Models
 from tests.backend.engine.chat_house import open_chats, speaks
 from tests.backend.engine.house import open_house
-from tests.fakes.agent_sessions import KeptSessions
-from tests.fakes.dialects import KINDS, Kind
-from tests.fakes.model_server import FakeModelServer
+from tests.fakes.agents.agent_sessions import KeptSessions
+from tests.fakes.models.dialects import KINDS, Kind
+from tests.fakes.models.model_server import FakeModelServer
 from tests.fakes.scripted_model import FakeModels
 from tests.fakes.scripted_tools import reader, writer
 

@@ -8,10 +8,10 @@ from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.http import Net
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
-from tests.fakes.chat_server import QUESTION, Event, LogChatServer, done, user_message
 from tests.fakes.clock import FakeClock
 from tests.fakes.collector import Collector
-from tests.fakes.http_server import FakeServer
+from tests.fakes.servers.chat_server import QUESTION, Event, LogChatServer, done, user_message
+from tests.fakes.servers.http_server import FakeServer
 
 ASK = "/api/conversations/c1/messages"
 EVENTS = "/api/conversations/c1/events"

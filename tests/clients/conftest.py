@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent_tui.clients.http import Net
-from tests.fakes.chat_server import LogChatServer
 from tests.fakes.clock import FakeClock
-from tests.fakes.http_server import FakeServer
+from tests.fakes.servers.chat_server import LogChatServer
+from tests.fakes.servers.http_server import FakeServer
 
 
 @pytest.fixture

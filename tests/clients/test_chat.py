@@ -28,7 +28,9 @@ from tests.clients.chat_reading import (
     publish_when_asked,
     told,
 )
-from tests.fakes.chat_server import (
+from tests.fakes.clock import FakeClock
+from tests.fakes.collector import Collector
+from tests.fakes.servers.chat_server import (
     QUESTION,
     Event,
     LogChatServer,
@@ -40,9 +42,7 @@ from tests.fakes.chat_server import (
     result,
     text,
 )
-from tests.fakes.clock import FakeClock
-from tests.fakes.collector import Collector
-from tests.fakes.http_server import FakeServer, answers, answers_json, streams
+from tests.fakes.servers.http_server import FakeServer, answers, answers_json, streams
 
 # --- a server of the original -----------------------------------------------------------------------------
 

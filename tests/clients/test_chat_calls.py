@@ -11,8 +11,8 @@ from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.http import Net
 from agent_tui.clients.records import Hit, ToolInfo, ToolRule
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered, ProtocolError, Refused
-from tests.fakes.chat_server import LogChatServer, OriginalChatServer, user_message
-from tests.fakes.http_server import FakeServer, Request, answers, answers_json
+from tests.fakes.servers.chat_server import LogChatServer, OriginalChatServer, user_message
+from tests.fakes.servers.http_server import FakeServer, Request, answers, answers_json
 
 ONE = "/api/conversations/c1"
 

@@ -13,7 +13,9 @@ from tests.clients.chat_reading import (
     our_answer,
     told,
 )
-from tests.fakes.chat_server import (
+from tests.fakes.clock import FakeClock
+from tests.fakes.collector import Collector
+from tests.fakes.servers.chat_server import (
     QUESTION,
     LogChatServer,
     OriginalChatServer,
@@ -22,9 +24,7 @@ from tests.fakes.chat_server import (
     text,
     user_message,
 )
-from tests.fakes.clock import FakeClock
-from tests.fakes.collector import Collector
-from tests.fakes.http_server import answers_json, streams
+from tests.fakes.servers.http_server import answers_json, streams
 
 
 def streaming(words: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from agent_tui.model.events import LinkChanged
 from agent_tui.wire.sse import Frame
 from tests.clients.stream_reading import data, links, open_stream, read, statuses, tick, wait_and_go_on, waits
 from tests.fakes.clock import FakeClock, settle
-from tests.fakes.http_server import (
+from tests.fakes.servers.http_server import (
     FakeServer,
     Reply,
     Request,

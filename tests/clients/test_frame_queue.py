@@ -10,7 +10,7 @@ import pytest
 from agent_tui.clients.frame_queue import FrameQueue
 from agent_tui.model.errors import ProtocolError, StreamLost
 from agent_tui.wire.agent_socket import SocketFrame
-from tests.fakes import agent_socket_server as fake
+from tests.fakes.agents import agent_socket_server as fake
 
 
 def socket_frame(fields: dict[str, Any]) -> SocketFrame:

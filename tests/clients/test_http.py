@@ -23,7 +23,15 @@ from agent_tui.model.errors import (
     TransportError,
     Unauthorized,
 )
-from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json, listening, streams
+from tests.fakes.servers.http_server import (
+    FakeServer,
+    Reply,
+    Request,
+    answers,
+    answers_json,
+    listening,
+    streams,
+)
 
 
 async def body_of(answer: StreamedResponse) -> bytes:

@@ -8,7 +8,7 @@ from agent_tui.clients.http import Net
 from agent_tui.model.errors import AgentTuiError, ConfigError, ProtocolError
 from tests.clients.stream_reading import data, open_stream, read
 from tests.fakes.clock import FakeClock
-from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json, streams
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, answers, answers_json, streams
 
 SECRET = "tok-en~SECRET"
 

@@ -7,8 +7,8 @@ import pytest
 from agent_tui.clients.http import Net
 from agent_tui.clients.proxy import resolve_proxy
 from agent_tui.model.errors import ConfigError, ConnectFailed, TransportError
-from tests.fakes.http_server import FakeServer, answers, answers_json, listening
-from tests.fakes.tls_server import CA, tls_server
+from tests.fakes.servers.http_server import FakeServer, answers, answers_json, listening
+from tests.fakes.servers.tls_server import CA, tls_server
 
 P = "http://proxy.test:3128"
 

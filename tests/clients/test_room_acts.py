@@ -12,8 +12,8 @@ from agent_tui.clients.http import Net
 from agent_tui.clients.records import ModelInfo, ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, NotOffered, Refused, StreamLost
-from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json
-from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, answers, answers_json
+from tests.fakes.servers.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer
 
 AGENTS = [{"id": "a", "name": "Mika"}, {"id": "b", "name": "Ada"}]
 

@@ -10,8 +10,8 @@ from agent_tui.clients import conversations
 from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, NotOffered, ProtocolError, Refused, Unauthorized
-from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json
-from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, stored
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, answers, answers_json
+from tests.fakes.servers.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, stored
 
 ROOM = {"id": "r1", "name": "a room", "task": "t", "status": "paused", "last_event_id": 7}
 

@@ -15,9 +15,9 @@ from agent_tui.model.errors import StreamLost
 from agent_tui.model.events import AgentInfo, RoomInfo, RoomLoaded
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.rooms import RoomOfStream
-from tests.fakes.http_server import FakeServer, streams
-from tests.fakes.room_frames import Event, frame, person, stored
-from tests.fakes.rooms_server import OriginalRoomsServer
+from tests.fakes.servers.http_server import FakeServer, streams
+from tests.fakes.servers.room_frames import Event, frame, person, stored
+from tests.fakes.servers.rooms_server import OriginalRoomsServer
 
 AGENTS = (AgentInfo("a", "Mika"), AgentInfo("b", "Ada", turn_order=1))
 STARTED: Event = ("room_started", {"room_id": "r1", "task": "t"})

@@ -17,8 +17,16 @@ from agent_tui.model.events import LinkChanged
 from agent_tui.wire.sse import Frame
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.collector import Collector
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers, answers_json, streams
-from tests.fakes.rooms_server import (
+from tests.fakes.servers.http_server import (
+    FakeServer,
+    Reply,
+    Request,
+    Responder,
+    answers,
+    answers_json,
+    streams,
+)
+from tests.fakes.servers.rooms_server import (
     OriginalRoomsServer,
     frame,
     in_thread,

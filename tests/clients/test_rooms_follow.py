@@ -13,8 +13,8 @@ from agent_tui.model.errors import ConnectFailed, NotFound, Refused
 from agent_tui.model.events import Event, LinkChanged, RoomLoaded
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.collector import Collector
-from tests.fakes.http_server import Reply, Request, answers, answers_json, streams
-from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, frame, stored
+from tests.fakes.servers.http_server import Reply, Request, answers, answers_json, streams
+from tests.fakes.servers.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, frame, stored
 
 ROOM = "/api/rooms/r1"
 EVENTS = ROOM + "/events"

@@ -6,7 +6,7 @@ import pytest
 
 from agent_tui.model.images import attached_image, bytes_of, image_data, image_type, is_image
 from agent_tui.model.records import Attachment
-from tests.fakes.pictures import EACH, PNG
+from tests.fakes.models.pictures import EACH, PNG
 
 
 @pytest.mark.parametrize(("type_", "data"), EACH)

@@ -20,7 +20,7 @@ from agent_tui.clients.retry import Backoff
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import LinkChanged
 from agent_tui.wire.sse import Frame
-from tests.fakes.http_server import FakeServer, Request, Responder, answers, answers_json
+from tests.fakes.servers.http_server import FakeServer, Request, Responder, answers, answers_json
 
 DEFAULT_PORT = 8000
 DEFAULT_DELAY_MS = 100

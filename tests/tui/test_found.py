@@ -10,7 +10,7 @@ import pytest
 
 from agent_tui.clients.nearby import MAX_ANSWER_BYTES
 from agent_tui.config.presets import PRESETS, Preset, preset_of
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, Responder, answers
 from tui.found import FoundModels, find, found_line, keys_in
 
 MODELS = {"object": "list", "data": [{"id": "a"}, {"id": "b"}, {"id": "b"}, {"name": "c"}, "d"]}

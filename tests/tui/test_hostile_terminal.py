@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.http_server import FakeServer, Request, Responder, answers_json
-from tests.fakes.rooms_server import (
+from tests.fakes.servers.http_server import FakeServer, Request, Responder, answers_json
+from tests.fakes.servers.rooms_server import (
     Event,
     LogRoom,
     LogRoomsServer,

@@ -15,7 +15,7 @@ import pytest
 
 from agent_tui.voice_parts import find_agent_python
 from agent_tui.wire.content import content_text
-from tests.fakes.rooms_server import OriginalRoomsServer, in_thread
+from tests.fakes.servers.rooms_server import OriginalRoomsServer, in_thread
 from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
 

@@ -11,7 +11,7 @@ import pytest
 
 import agent_tui
 from tests.fakes.room_link import FakeLink
-from tests.fakes.rooms_server import LogRoom, LogRoomsServer
+from tests.fakes.servers.rooms_server import LogRoom, LogRoomsServer
 from tests.tui.room.one_room import OneRoom
 from tests.tui.watched import rows_of, until
 from tui.link import RoomLink

@@ -15,10 +15,10 @@ import pytest
 import agent_tui
 from agent_tui.clients.chat import Question
 from agent_tui.model.events import Event, LinkChanged, RoundStarted, StepSet
-from tests.fakes.chat_server import LogChatServer, OriginalChatServer
-from tests.fakes.http_server import FakeServer
 from tests.fakes.room_link import FakeLink
-from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer
+from tests.fakes.servers.chat_server import LogChatServer, OriginalChatServer
+from tests.fakes.servers.http_server import FakeServer
+from tests.fakes.servers.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer
 from tests.tui.room.one_room import OneRoom
 from tests.tui.watched import rows_of, until
 from tui.link import ChatLink, RoomLink

@@ -21,7 +21,7 @@ from agent_tui.voice_instructions import (  # noqa: E402
     UNAVAILABLE_LATER,
     language_of,
 )
-from tests.fakes.agent_service import WORDS, AgentService, agent_service  # noqa: E402
+from tests.fakes.agents.agent_service import WORDS, AgentService, agent_service  # noqa: E402
 from tests.fakes.clock import QuickClock  # noqa: E402
 
 pytestmark = [pytest.mark.voice, pytest.mark.timeout(120)]

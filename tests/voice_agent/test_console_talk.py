@@ -25,7 +25,7 @@ from agent_tui.voice_agent.speaking.voices import Voice
 from agent_tui.wire.chat import decode_messages
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
 from tests.backend.engine.chat_house import call
-from tests.fakes.agent_service import WORDS, agent_service
+from tests.fakes.agents.agent_service import WORDS, agent_service
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 from tests.voice_agent.console_peer import (

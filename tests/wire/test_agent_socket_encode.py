@@ -15,7 +15,7 @@ from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.agent_socket import MAIN, AgentSocketDecoder, SocketFrame, parse_frame, source_of
 from agent_tui.wire.agent_socket_encode import NO_RESULT, AgentSocketEncoder, error_frame
-from tests.fakes.agent_socket_original import Answer
+from tests.fakes.agents.agent_socket_original import Answer
 
 SUB = "tools:4f2a"
 

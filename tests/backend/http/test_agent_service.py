@@ -25,7 +25,7 @@ from tests.backend.engine.chat_house import call, speaks
 from tests.backend.processes import TOKEN as PROCESS_TOKEN
 from tests.backend.processes import Process, running, serve
 from tests.backend.sockets import send_all, until_closed, until_quiet
-from tests.fakes.agent_tasks_original import VOICE_TYPES, NotTaken, OriginalTasks, TaskAnswer
+from tests.fakes.agents.agent_tasks_original import VOICE_TYPES, NotTaken, OriginalTasks, TaskAnswer
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 

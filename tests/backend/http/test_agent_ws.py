@@ -25,7 +25,7 @@ from tests.backend.processes import running
 from tests.backend.sockets import send_all, until_closed, until_quiet
 from tests.backend.wire_client import WireClient
 from tests.clients.agents.agent_socket.asking import ask
-from tests.fakes.agent_socket_original import Busy, OriginalClient, OriginalError
+from tests.fakes.agents.agent_socket_original import Busy, OriginalClient, OriginalError
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 

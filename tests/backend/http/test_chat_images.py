@@ -14,7 +14,7 @@ from agent_tui.model.events import Attachment, Note
 from agent_tui.model.images import MAX_IMAGE_BYTES
 from tests.backend.chat_backend import chat_backend, refused
 from tests.backend.engine.chat_house import open_chats, speaks
-from tests.fakes.pictures import EACH, GIF, PNG
+from tests.fakes.models.pictures import EACH, GIF, PNG
 
 
 def file(data: bytes, name: str = "a.png", type_: str = "image/png") -> dict[str, Any]:

@@ -15,9 +15,9 @@ from agent_tui.backend.models import listing, remote_calls
 from agent_tui.backend.models.providers import Models
 from tests.backend.served import served
 from tests.backend.wire_client import WireClient
-from tests.fakes.agent_sessions import KeptSessions
-from tests.fakes.dialects import KINDS, Kind
-from tests.fakes.model_server import Answer, FakeModelServer, data, fails, lists, raw
+from tests.fakes.agents.agent_sessions import KeptSessions
+from tests.fakes.models.dialects import KINDS, Kind
+from tests.fakes.models.model_server import Answer, FakeModelServer, data, fails, lists, raw
 
 OTHER = '[providers.{name}]\nkind = "{kind}"\nbase_url = "{url}"\n{more}\n'
 

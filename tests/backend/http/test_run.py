@@ -20,7 +20,7 @@ from tests.backend.in_process import TOKEN, Backend, backend
 from tests.backend.talk import A_TURN, HALF, TEXT, WORDS, names, run_to_end, said, until, until_said
 from tests.backend.wire_client import parse_frame
 from tests.fakes.full_disk import disk
-from tests.fakes.model_server import FakeModelServer, says
+from tests.fakes.models.model_server import FakeModelServer, says
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 
 

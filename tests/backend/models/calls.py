@@ -21,8 +21,8 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.model.errors import ModelError
-from tests.fakes.dialects import Kind
-from tests.fakes.model_server import Answer, FakeModelServer
+from tests.fakes.models.dialects import Kind
+from tests.fakes.models.model_server import Answer, FakeModelServer
 
 KEY = "sk-very-secret-key"
 REQUEST = ModelRequest(

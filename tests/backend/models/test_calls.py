@@ -19,8 +19,8 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, OFFERED, REQUEST, SUM, calls_of, provider_of, text, told_to
-from tests.fakes.dialects import KINDS, Kind
-from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails
+from tests.fakes.models.dialects import KINDS, Kind
+from tests.fakes.models.model_server import Answer, AskedCall, FakeModelServer, fails
 
 OPENAI, OLLAMA, ANTHROPIC, GOOGLE = KINDS
 of_each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)

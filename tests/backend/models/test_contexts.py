@@ -32,9 +32,9 @@ from agent_tui.backend.models.providers import Models
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, SUM, text
-from tests.fakes.agent_sessions import KeptSessions
-from tests.fakes.model_server import Answer, FakeModelServer, fails, raw, says, tells
-from tests.fakes.pictures import PNG
+from tests.fakes.agents.agent_sessions import KeptSessions
+from tests.fakes.models.model_server import Answer, FakeModelServer, fails, raw, says, tells
+from tests.fakes.models.pictures import PNG
 
 HISTORY = tuple(
     ChatMessage("assistant" if at % 2 else "user", f"{at:03}" + "word " * 400, stays=not at)

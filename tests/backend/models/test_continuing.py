@@ -14,8 +14,8 @@ from agent_tui.backend.models.continuing import NewText, continuing_model, instr
 from agent_tui.backend.models.demo.pacer import DemoModel
 from agent_tui.backend.models.model import ApartPiece, ChatMessage, ModelRequest, TextPiece
 from tests.backend.models.calls import provider_of, text
-from tests.fakes.dialects import KINDS, Kind
-from tests.fakes.model_server import Answer, FakeModelServer, fails
+from tests.fakes.models.dialects import KINDS, Kind
+from tests.fakes.models.model_server import Answer, FakeModelServer, fails
 
 OPENAI, OLLAMA, ANTHROPIC, GOOGLE = KINDS
 BEFORE = "Redis loses a second of writes,\nPostgreSQL loses"

@@ -10,8 +10,8 @@ from agent_tui.backend.models.model import CutPiece, TextPiece, ThinkingPiece, U
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
 from tests.backend.models.calls import provider_of as provider
-from tests.fakes.dialects import KINDS, Kind, event
-from tests.fakes.model_server import Answer, FakeModelServer, data, fails, raw
+from tests.fakes.models.dialects import KINDS, Kind, event
+from tests.fakes.models.model_server import Answer, FakeModelServer, data, fails, raw
 
 of_each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
 

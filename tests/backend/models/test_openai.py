@@ -19,7 +19,7 @@ from agent_tui.backend.models.model import (
     UsagePiece,
 )
 from tests.backend.models.calls import KEY, REQUEST, pieces, provider, text
-from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data, raw, says
+from tests.fakes.models.model_server import DONE, Answer, FakeModelServer, chunk, data, raw, says
 
 # --- what is sent and what comes back ---------------------------------------------------------------
 

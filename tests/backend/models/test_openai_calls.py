@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent_tui.backend.models.model import Piece, TextPiece, ThinkingPiece, ToolCall
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, calls_of, provider, text
-from tests.fakes.model_server import (
+from tests.fakes.models.model_server import (
     DONE,
     Answer,
     AskedCall,

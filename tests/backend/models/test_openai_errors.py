@@ -17,7 +17,7 @@ from agent_tui.backend.models.model import (
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, error_of, pieces, provider, text
-from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
+from tests.fakes.models.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
 
 # --- ends that are not -------------------------------------------------------------------------------
 

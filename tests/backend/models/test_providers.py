@@ -14,8 +14,8 @@ from agent_tui.backend.models.providers import DEMO, Models
 from agent_tui.config.file import load
 from agent_tui.model.errors import ModelError
 from tests.backend.models.talk import TASKS, ask
-from tests.fakes.agent_sessions import KeptSessions
-from tests.fakes.model_server import FakeModelServer, fails
+from tests.fakes.agents.agent_sessions import KeptSessions
+from tests.fakes.models.model_server import FakeModelServer, fails
 
 LOCAL = '[providers.local]\nkind = "openai"\nbase_url = "{url}"\nmodel = "small"\n'
 

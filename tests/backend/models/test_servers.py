@@ -13,7 +13,7 @@ from agent_tui.backend.models.model import CutPiece, Piece, TextPiece, ThinkingP
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import REQUEST, error_of, provider, text
-from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
+from tests.fakes.models.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
 
 
 async def said_by(*frames: bytes) -> list[Piece]:

@@ -9,8 +9,8 @@ import pytest
 
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from tests.backend.models.calls import REQUEST, provider_of, text, told_to
-from tests.fakes.dialects import KINDS, Kind
-from tests.fakes.model_server import FakeModelServer, fails
+from tests.fakes.models.dialects import KINDS, Kind
+from tests.fakes.models.model_server import FakeModelServer, fails
 
 OPENAI, OLLAMA, ANTHROPIC, GOOGLE = KINDS
 PLAIN = ModelRequest((ChatMessage("user", "Well?"),), "some-model", "", "Well?", 1, 1)

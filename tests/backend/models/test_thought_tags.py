@@ -12,7 +12,7 @@ from agent_tui.backend.models.model import Piece, TextPiece, ThinkingPiece, Usag
 from agent_tui.backend.models.openai_model import ThoughtTags
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, REQUEST, after, calls_of, provider, text
-from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, chunk, raw, says
+from tests.fakes.models.model_server import Answer, AskedCall, FakeModelServer, chunk, raw, says
 
 
 def thoughts(said: list[Piece]) -> str:

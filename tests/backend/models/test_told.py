@@ -13,9 +13,9 @@ from agent_tui.backend.models.model import ChatMessage, Image, ModelRequest, Not
 from agent_tui.backend.models.remote_history import GO_ON
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, REQUEST, after, calls_of, provider_of, text, told_to
-from tests.fakes.dialects import KINDS, SIGNATURE, Kind, event
-from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, raw
-from tests.fakes.pictures import GIF
+from tests.fakes.models.dialects import KINDS, SIGNATURE, Kind, event
+from tests.fakes.models.model_server import Answer, AskedCall, FakeModelServer, fails, raw
+from tests.fakes.models.pictures import GIF
 
 OPENAI, OLLAMA, ANTHROPIC, GOOGLE = KINDS
 of_each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)

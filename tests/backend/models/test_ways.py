@@ -12,10 +12,10 @@ from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.remote import RemoteProvider, list_models
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
-from tests.fakes.dialects import KINDS, Kind
-from tests.fakes.http_server import answers_json, listening
-from tests.fakes.model_server import FakeModelServer, raw
-from tests.fakes.tls_server import CA, tls_server
+from tests.fakes.models.dialects import KINDS, Kind
+from tests.fakes.models.model_server import FakeModelServer, raw
+from tests.fakes.servers.http_server import answers_json, listening
+from tests.fakes.servers.tls_server import CA, tls_server
 
 PATHS = {
     "openai": ("/v1/chat/completions", "/v1/models"),

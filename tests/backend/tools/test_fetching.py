@@ -16,7 +16,7 @@ from agent_tui.backend.tools.addresses import is_named, is_public
 from agent_tui.backend.tools.fetching import MAX_BODY_BYTES, FetchUrl, is_same_place
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from tests.backend.tools.calls import called, refused
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, Responder
 from tests.thorough import of_many
 
 PUBLIC = [

@@ -32,8 +32,8 @@ from agent_tui.config.tools import McpConfig
 from tests.backend.tools.calls import called, refused, run_text
 from tests.backend.tools.test_shell import LINUX, is_alive, until
 from tests.fakes import mcp_server
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder
-from tests.fakes.tls_server import CA, tls_server
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, Responder
+from tests.fakes.servers.tls_server import CA, tls_server
 
 FAKE = str(Path(mcp_server.__file__).resolve())
 

@@ -29,9 +29,9 @@ from agent_tui.config.voice import VoiceConfig
 from agent_tui.voice_parts import STAMP_FILE
 from tests.backend.served import served
 from tests.backend.wire_client import PATIENCE_SECONDS, Answer, WireClient
-from tests.fakes import agent_child, livekit_server
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
+from tests.fakes.voice import agent_child, livekit_server
 
 T = TypeVar("T")
 

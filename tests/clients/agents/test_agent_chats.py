@@ -10,9 +10,9 @@ from agent_tui.clients.agents.chats import AgentChats
 from agent_tui.config.file import SOCKET, TASKS, BackendConfig
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import TurnNoted
-from tests.fakes import agent_socket_server as fake
-from tests.fakes.agent_socket_server import agent_socket_server
-from tests.fakes.http_server import FakeServer, Reply, Request
+from tests.fakes.agents import agent_socket_server as fake
+from tests.fakes.agents.agent_socket_server import agent_socket_server
+from tests.fakes.servers.http_server import FakeServer, Reply, Request
 
 TOKEN = "tok-en~SECRET"
 

@@ -15,8 +15,8 @@ from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConfigError, ConnectFailed
 from tests.clients.agents.agent_socket.asking import ask
-from tests.fakes import agent_socket_server as fake
-from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
+from tests.fakes.agents import agent_socket_server as fake
+from tests.fakes.agents.agent_socket_server import AgentSocketServer, agent_socket_server
 
 SECRET = "not for the agent"
 

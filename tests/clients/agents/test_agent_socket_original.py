@@ -13,9 +13,9 @@ import pytest
 
 from agent_tui.model import events as ev
 from agent_tui.wire.agent_socket_encode import AgentSocketEncoder
-from tests.fakes import agent_socket_server as fake
-from tests.fakes.agent_socket_original import Busy, OriginalClient, OriginalError
-from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
+from tests.fakes.agents import agent_socket_server as fake
+from tests.fakes.agents.agent_socket_original import Busy, OriginalClient, OriginalError
+from tests.fakes.agents.agent_socket_server import AgentSocketServer, agent_socket_server
 
 pytestmark = pytest.mark.timeout(60)
 

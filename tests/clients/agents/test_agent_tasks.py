@@ -24,7 +24,7 @@ from agent_tui.model.errors import (
 from agent_tui.model.events import Attachment, Event, RunFailed, StepAdded, TurnDone
 from agent_tui.state.conversation import ConversationState
 from agent_tui.wire.agent_tasks import AgentTask
-from tests.fakes.agent_service import WORDS, AgentService, agent_service
+from tests.fakes.agents.agent_service import WORDS, AgentService, agent_service
 from tests.fakes.clock import QuickClock
 
 pytestmark = pytest.mark.timeout(60)

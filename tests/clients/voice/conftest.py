@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.voice import rooms
-from tests.fakes.sound import FedSound
+from tests.fakes.voice.sound import FedSound
 
 
 @pytest.fixture

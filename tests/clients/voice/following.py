@@ -20,7 +20,7 @@ from agent_tui.model.voice import (
     VoiceEvent,
 )
 from tests.clients.voice import rooms
-from tests.fakes.sound import FedSound
+from tests.fakes.voice.sound import FedSound
 
 PATIENCE_SECONDS = 60.0
 E = TypeVar("E")

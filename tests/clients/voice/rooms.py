@@ -154,7 +154,7 @@ async def server(folder: Path) -> AsyncIterator[LiveKit]:
 
 
 class AgentProcess:
-    """One ``tests.fakes.voice_agent``."""
+    """One ``tests.fakes.voice.voice_agent``."""
 
     def __init__(self, child: asyncio.subprocess.Process) -> None:
         self.child = child
@@ -174,7 +174,7 @@ async def agent_process(folder: Path, *modes: str) -> AsyncIterator[AgentProcess
     """Give an agent that has joined no room yet; it is killed at the end."""
     with (folder / "agent.log").open("ab") as log:
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-W", "ignore", "-P", "-m", "tests.fakes.voice_agent", *modes,
+            sys.executable, "-W", "ignore", "-P", "-m", "tests.fakes.voice.voice_agent", *modes,
             cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE, stderr=log, preexec_fn=die_with_parent,
         )  # fmt: skip

@@ -29,9 +29,9 @@ from agent_tui.model.voice import (
 )
 from agent_tui.wire import voice as wire
 from tests.clients.voice.following import eventually, following
-from tests.fakes.console_agent import ConsoleAgent, Event
-from tests.fakes.sound import FedSound
-from tests.fakes.tones import loudness, tone
+from tests.fakes.voice.console_agent import ConsoleAgent, Event
+from tests.fakes.voice.sound import FedSound
+from tests.fakes.voice.tones import loudness, tone
 
 SPEECH = tone(440.0, 0.5, 48_000)
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln"

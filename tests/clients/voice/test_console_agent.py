@@ -24,14 +24,14 @@ from agent_tui.model.voice import (
     WordsTyped,
 )
 from tests.clients.voice.following import Followed, eventually, following
-from tests.fakes.sound import FedSound
-from tests.fakes.tones import STORY
+from tests.fakes.voice.sound import FedSound
+from tests.fakes.voice.tones import STORY
 
 pytestmark = [
     pytest.mark.voice,
     pytest.mark.skipif(not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents"),
 ]
-SCRIPT = Path(__file__).parents[2] / "fakes" / "voice_agent.py"
+SCRIPT = Path(__file__).parents[2] / "fakes" / "voice" / "voice_agent.py"
 VOICELESS = SCRIPT.with_name("voiceless_agent.py")
 
 

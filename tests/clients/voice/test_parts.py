@@ -33,8 +33,8 @@ from agent_tui.model.errors import (
 )
 from agent_tui.network import has_interface
 from tests.clients.voice.following import following
-from tests.fakes.sound import FedSound
-from tests.fakes.tones import phrase_of
+from tests.fakes.voice.sound import FedSound
+from tests.fakes.voice.tones import phrase_of
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln"
 _SAMPLES = st.lists(st.integers(-32768, 32767), min_size=1, max_size=20)

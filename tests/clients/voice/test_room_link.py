@@ -14,7 +14,7 @@ from agent_tui.clients.voice.tokens import Guest, StaticToken
 from agent_tui.model.voice import AgentLeft, HistoryLoaded, LinkMoved, PeopleChanged
 from tests.clients.voice import rooms
 from tests.clients.voice.following import PATIENCE_SECONDS, following, listening, session_of
-from tests.fakes.sound import FedSound
+from tests.fakes.voice.sound import FedSound
 
 pytestmark = rooms.NEEDED
 

@@ -19,7 +19,7 @@ from agent_tui.model.voice import (
 )
 from tests.clients.voice import rooms
 from tests.clients.voice.following import eventually, following, listening, session_of
-from tests.fakes.sound import FedSound
+from tests.fakes.voice.sound import FedSound
 
 pytestmark = rooms.NEEDED
 

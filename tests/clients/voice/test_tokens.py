@@ -31,7 +31,7 @@ from agent_tui.model.errors import (
     Unauthorized,
 )
 from agent_tui.wire.voice import token_claims
-from tests.fakes.http_server import FakeServer, answers, answers_json
+from tests.fakes.servers.http_server import FakeServer, answers, answers_json
 
 SECRET = "a secret of at least thirty-two characters"
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSIsInZpZGVvIjp7InJvb20iOiJkZW1vIn19.c2ln"

@@ -13,9 +13,9 @@ import pytest
 
 from agent_tui.config.file import BackendConfig, Config
 from agent_tui.model.errors import AgentBusy
-from tests.fakes import agent_socket_server as at_socket
-from tests.fakes.agent_service import agent_service
-from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
+from tests.fakes.agents import agent_socket_server as at_socket
+from tests.fakes.agents.agent_service import agent_service
+from tests.fakes.agents.agent_socket_server import AgentSocketServer, agent_socket_server
 from tests.tui.chat.one_chat import OneChat
 from tests.tui.watched import Watched
 from tui.app import AgentTuiApp

@@ -14,9 +14,9 @@ from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.http import Net
 from tests.backend.chat_backend import A_PATH, TOKEN, chat_backend
 from tests.backend.engine.chat_house import call, speaks
-from tests.fakes.chat_server import QUESTION, OriginalChatServer
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedTool, writer
+from tests.fakes.servers.chat_server import QUESTION, OriginalChatServer
 from tests.tui.chat.one_chat import OneChat
 from tests.tui.watched import Watched
 from tui.link import ChatLink

@@ -12,7 +12,7 @@ import pytest
 
 from agent_tui.model import events as ev
 from agent_tui.model.images import MAX_IMAGE_BYTES, image_data
-from tests.fakes.pictures import PNG
+from tests.fakes.models.pictures import PNG
 from tests.state.chat_events import message, started, words
 from tests.tui.chat.one_chat import opened
 from tests.tui.chat.project import begin_project, composer_text, link_in_a_circle, settled

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.chat_server import Event, LogChatServer
-from tests.fakes.http_server import Request, Responder, answers_json
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.servers.chat_server import Event, LogChatServer
+from tests.fakes.servers.http_server import Request, Responder, answers_json
+from tests.fakes.servers.rooms_server import in_thread
 from tests.fakes.terminal import Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
 from tests.tui.test_hostile_terminal import COPIED, LINKS, NASTY, all_of, back, hostile_in, marked, refuses

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.http_server import answers_json, streams
-from tests.fakes.room_frames import frame
-from tests.fakes.rooms_server import (
+from tests.fakes.servers.http_server import answers_json, streams
+from tests.fakes.servers.room_frames import frame
+from tests.fakes.servers.rooms_server import (
     LogRoom,
     LogRoomsServer,
     OriginalRoomsServer,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.chat_server import LogChatServer, OriginalChatServer, text
-from tests.fakes.http_server import Reply, Request, Responder, answers_json
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.servers.chat_server import LogChatServer, OriginalChatServer, text
+from tests.fakes.servers.http_server import Reply, Request, Responder, answers_json
+from tests.fakes.servers.rooms_server import in_thread
 from tests.tui.programs import SECONDS, Home, answer_of, finish, impatient, one_line, own_environ, served
 
 pytestmark = pytest.mark.slow

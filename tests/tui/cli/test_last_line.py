@@ -14,8 +14,8 @@ from typing import Literal
 
 import pytest
 
-from tests.fakes.chat_server import OriginalChatServer, text
-from tests.fakes.rooms_server import OriginalRoomsServer, in_thread, run_events
+from tests.fakes.servers.chat_server import OriginalChatServer, text
+from tests.fakes.servers.rooms_server import OriginalRoomsServer, in_thread, run_events
 from tests.tui.programs import PROGRAM, Home, one_line, own_environ
 from tui import runtime
 from tui.cli.headless.formats import Ending, Record, format_named

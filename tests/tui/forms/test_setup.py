@@ -26,9 +26,9 @@ from agent_tui.config.file import load
 from agent_tui.config.keys import keyring_fault
 from agent_tui.config.presets import PRESETS, Preset
 from tests.backend.served import served
-from tests.fakes.agent_sessions import KeptSessions
+from tests.fakes.agents.agent_sessions import KeptSessions
 from tests.fakes.file_keyring import FileKeyring
-from tests.fakes.model_server import Answer, FakeModelServer, fails, lists
+from tests.fakes.models.model_server import Answer, FakeModelServer, fails, lists
 from tui.forms.fields import Choice, Line
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels

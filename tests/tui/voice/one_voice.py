@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from agent_tui.model import voice as vo
 from tests.fakes.chat_link import FakeChatLink
-from tests.fakes.voice_client import FakeVoiceSource
+from tests.fakes.voice.voice_client import FakeVoiceSource
 from tests.tui.looks import NOON
 from tests.tui.watched import Watched
 from tests.widgets.apps import MayBeAscii

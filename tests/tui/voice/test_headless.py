@@ -18,7 +18,7 @@ from agent_tui.model.events import Event, Step, StepSet, ToolAsk, ToolStatusChan
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.voice import VoiceState
 from tests.fakes.chat_link import FakeChatClient
-from tests.fakes.voice_client import FakeSound, FakeVoiceClient
+from tests.fakes.voice.voice_client import FakeSound, FakeVoiceClient
 from tests.settling import settle
 from tests.state.voice_talk import JOINED, turn
 from tui.cli.arguments import take_connection

@@ -12,7 +12,7 @@ import pytest
 from agent_tui import __version__
 from agent_tui.model.errors import Refused
 from agent_tui.voice_parts import STAMP_FILE, voice_folder
-from tests.fakes.http_server import FakeServer, answers_json
+from tests.fakes.servers.http_server import FakeServer, answers_json
 from tui.request import Server
 from tui.runtime import Endpoint, Starting
 from tui.voice.opening import VoiceOpening

@@ -27,7 +27,7 @@ pytestmark = [
     ),
     pytest.mark.skipif(not has_interface(), reason="WebRTC needs an interface besides loopback"),
 ]
-AGENT = Path(__file__).parents[2] / "fakes" / "voiceless_agent.py"
+AGENT = Path(__file__).parents[2] / "fakes" / "voice" / "voiceless_agent.py"
 NEEDS_AGENTS = pytest.mark.skipif(
     not importlib.util.find_spec("livekit.agents"), reason="no livekit-agents: --all-extras"
 )

@@ -19,8 +19,8 @@ from agent_tui.voice_agent.hearing.hypothesis import plain_words
 from agent_tui.voice_agent.hearing.whisper import Whisper, model_folder
 from agent_tui.voice_agent.speaking.voices import Voice
 from agent_tui.voice_parts import find_server
-from tests.fakes.pulse import Listener, Pulse, pulse
 from tests.fakes.tmux import Tmux, tmux
+from tests.fakes.voice.pulse import Listener, Pulse, pulse
 from tests.tui.programs import PROGRAM, Home, home_at
 from tests.voice_agent.console_peer import RATE, spoken, usual_voice
 

@@ -11,8 +11,8 @@ import pytest
 
 from agent_tui import __version__
 from agent_tui.voice_parts import STAMP_FILE, voice_folder
-from tests.fakes.http_server import FakeServer, Responder, answers_json
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.servers.http_server import FakeServer, Responder, answers_json
+from tests.fakes.servers.rooms_server import in_thread
 from tests.tui.programs import Home, one_line, own_environ
 
 TYPED = ("voice", "--text", "--output", "stream-json")

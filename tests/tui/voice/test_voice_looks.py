@@ -14,7 +14,7 @@ from agent_tui.audio.sound import Level, SoundStatus
 from agent_tui.model import voice as vo
 from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.events import Step, StepSet, ToolStatusChanged
-from tests.fakes.voice_client import FakeVoiceSource
+from tests.fakes.voice.voice_client import FakeVoiceSource
 from tests.state.voice_talk import JOINED, turn
 from tests.thorough import of_many
 from tests.tui.looks import NOON, colours, same, signs, stand_still

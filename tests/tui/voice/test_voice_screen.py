@@ -15,7 +15,7 @@ from agent_tui.model import events as ev
 from agent_tui.model import voice as vo
 from agent_tui.model.errors import ConnectFailed, NotFound, Refused
 from agent_tui.model.events import Message, Step, StepSet
-from tests.fakes.voice_client import FakeVoiceSource
+from tests.fakes.voice.voice_client import FakeVoiceSource
 from tests.state.chat_events import loaded, started
 from tests.state.voice_talk import JOINED, turn
 from tests.tui.voice.one_voice import Voice, opened

@@ -16,7 +16,7 @@ from agent_tui.model.errors import ModelError, Refused
 from agent_tui.model.events import Attachment, Note
 from tests.backend.engine.chat_house import call, kinds, open_chats, told
 from tests.backend.engine.house import crash_copy
-from tests.fakes.pictures import PNG
+from tests.fakes.models.pictures import PNG
 from tests.fakes.scripted_model import FakeModels, Script, ScriptedModel
 from tests.fakes.scripted_tools import reader
 

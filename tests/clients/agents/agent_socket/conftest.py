@@ -8,7 +8,7 @@ import pytest
 
 from agent_tui.clients.agents.socket import AgentSocketClient
 from tests.clients.agents.agent_socket.asking import SOON, Told
-from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
+from tests.fakes.agents.agent_socket_server import AgentSocketServer, agent_socket_server
 
 
 @pytest.fixture

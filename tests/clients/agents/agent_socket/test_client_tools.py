@@ -13,8 +13,8 @@ from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.wire.agent_socket import ClientToolCall, ClientToolResult
 from tests.clients.agents.agent_socket.asking import Told, ask, asked
-from tests.fakes import agent_socket_server as fake
-from tests.fakes.agent_socket_server import AgentSocketServer
+from tests.fakes.agents import agent_socket_server as fake
+from tests.fakes.agents.agent_socket_server import AgentSocketServer
 
 pytestmark = pytest.mark.timeout(60)
 

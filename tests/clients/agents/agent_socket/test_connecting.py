@@ -21,8 +21,8 @@ from agent_tui.model.errors import (
     Unauthorized,
 )
 from tests.clients.agents.agent_socket.asking import Told, asked, words
-from tests.fakes import agent_socket_server as fake
-from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
+from tests.fakes.agents import agent_socket_server as fake
+from tests.fakes.agents.agent_socket_server import AgentSocketServer, agent_socket_server
 
 pytestmark = pytest.mark.timeout(60)
 

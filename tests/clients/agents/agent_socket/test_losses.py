@@ -13,8 +13,8 @@ from agent_tui.clients.announced import announced
 from agent_tui.model.errors import ConnectFailed, StreamLost, TimedOut
 from agent_tui.state.conversation import ConversationState
 from tests.clients.agents.agent_socket.asking import Told, ask, asked, events_of, words
-from tests.fakes import agent_socket_server as fake
-from tests.fakes.agent_socket_server import AgentSocketServer
+from tests.fakes.agents import agent_socket_server as fake
+from tests.fakes.agents.agent_socket_server import AgentSocketServer
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.timeout(60)

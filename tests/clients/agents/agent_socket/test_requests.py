@@ -10,8 +10,8 @@ import pytest
 from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model.errors import AgentBusy
 from tests.clients.agents.agent_socket.asking import Told, ask, asked, words
-from tests.fakes import agent_socket_server as fake
-from tests.fakes.agent_socket_server import AgentSocketServer
+from tests.fakes.agents import agent_socket_server as fake
+from tests.fakes.agents.agent_socket_server import AgentSocketServer
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.chat_server import LogChatServer, OriginalChatServer
-from tests.fakes.http_server import FakeServer, answers_json
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.servers.chat_server import LogChatServer, OriginalChatServer
+from tests.fakes.servers.http_server import FakeServer, answers_json
+from tests.fakes.servers.rooms_server import in_thread
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, Home, home_at, one_line, own_environ
 

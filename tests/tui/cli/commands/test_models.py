@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.http_server import FakeServer, answers_json
-from tests.fakes.model_server import FakeModelServer, fails
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.models.model_server import FakeModelServer, fails
+from tests.fakes.servers.http_server import FakeServer, answers_json
+from tests.fakes.servers.rooms_server import in_thread
 from tests.tui.programs import Home, home_at, own_environ
 
 MINE = '[providers.mine]\nkind = "openai"\nbase_url = "{url}"\nmodel = "some-model"\n'

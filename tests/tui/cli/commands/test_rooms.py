@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent_tui.wire.rooms_encode import room_fields
-from tests.fakes.chat_server import LogChatServer
-from tests.fakes.http_server import answers_json
-from tests.fakes.rooms_server import LogRoom, LogRoomsServer, in_thread
+from tests.fakes.servers.chat_server import LogChatServer
+from tests.fakes.servers.http_server import answers_json
+from tests.fakes.servers.rooms_server import LogRoom, LogRoomsServer, in_thread
 from tests.tui.lists.rooms_listed import room
 from tests.tui.programs import Home, own_environ
 from tui.lists.listing import Listing

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui.config.file import BackendConfig, ProviderConfig, load
-from tests.fakes.http_server import FakeServer, answers, answers_json
-from tests.fakes.rooms_server import LogRoom, LogRoomsServer, in_thread
+from tests.fakes.servers.http_server import FakeServer, answers, answers_json
+from tests.fakes.servers.rooms_server import LogRoom, LogRoomsServer, in_thread
 from tests.tui.programs import Home, home_at, one_line, own_environ
 from tui.cli.doctor import machine as doctor_machine
 from tui.cli.doctor import servers as doctor_servers

@@ -14,7 +14,7 @@ from agent_tui.backend.tools.tool import ToolError
 from agent_tui.clients.records import ToolServer
 from agent_tui.config.tools import McpConfig
 from tests.fakes import mcp_server
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, Responder
 from tests.tui.programs import home_at
 from tui.cli.doctor.checks import lines
 from tui.cli.doctor.servers import tools_check

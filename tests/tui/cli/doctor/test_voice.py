@@ -16,8 +16,8 @@ from agent_tui import __version__
 from agent_tui.config.file import load
 from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.voice_parts import MODEL_FILES, STAMP_FILE, voice_folder
-from tests.fakes.http_server import FakeServer, answers, answers_json
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.servers.http_server import FakeServer, answers, answers_json
+from tests.fakes.servers.rooms_server import in_thread
 from tests.tui.cli.doctor.test_doctor import SECRET, surroundings
 from tests.tui.programs import home_at
 from tui.cli.doctor import voice as doctor_voice

@@ -18,9 +18,9 @@ from markdown_it import MarkdownIt
 from agent_tui.model.events import Attachment, ConversationInfo, Message, Step, Usage
 from agent_tui.model.images import attached_image
 from agent_tui.wire.chat_encode import answer_content, stored_message_fields
-from tests.fakes.chat_server import LogChatServer, OriginalChatServer, user_message
-from tests.fakes.pictures import PNG
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.models.pictures import PNG
+from tests.fakes.servers.chat_server import LogChatServer, OriginalChatServer, user_message
+from tests.fakes.servers.rooms_server import in_thread
 from tests.tui.programs import Home, home_at, one_line, own_environ
 from tui.cli.export.conversations import of_conversation
 from tui.cli.export.document import rendered

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agent_tui.model.events import AgentInfo, Message, RoomInfo, Usage
-from tests.fakes.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, in_thread, stored
+from tests.fakes.servers.rooms_server import LogRoom, LogRoomsServer, OriginalRoomsServer, in_thread, stored
 from tests.tui.programs import Home, home_at, one_line, own_environ
 from tui.cli.export.document import clean, form_of, moment, of_room
 from tui.cli.export.html import page

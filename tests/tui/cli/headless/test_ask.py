@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.chat_server import Event, OriginalChatServer, call, done, result, text
-from tests.fakes.http_server import Reply, Request, answers_json
-from tests.fakes.rooms_server import in_thread
+from tests.fakes.servers.chat_server import Event, OriginalChatServer, call, done, result, text
+from tests.fakes.servers.http_server import Reply, Request, answers_json
+from tests.fakes.servers.rooms_server import in_thread
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, SECONDS, Home, finish, one_line, own_environ
 from tui.cli.arguments import Connection

@@ -14,9 +14,9 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from agent_tui.config.file import load
-from tests.fakes import agent_socket_server as at_socket
-from tests.fakes.agent_service import AgentService, agent_service
-from tests.fakes.agent_socket_server import AgentSocketServer, agent_socket_server
+from tests.fakes.agents import agent_socket_server as at_socket
+from tests.fakes.agents.agent_service import AgentService, agent_service
+from tests.fakes.agents.agent_socket_server import AgentSocketServer, agent_socket_server
 from tests.tui.cli.test_exit_codes_chat import end_of
 from tests.tui.programs import Home, finish, one_line, own_environ
 from tui.cli.doctor import servers as doctor_servers

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import mcp_server
-from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, says
+from tests.fakes.models.model_server import Answer, AskedCall, FakeModelServer, fails, says
 from tests.tui.programs import PROGRAM, SECONDS, Home, finish, home_at, one_line
 
 pytestmark = pytest.mark.slow

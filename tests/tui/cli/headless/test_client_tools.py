@@ -16,8 +16,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from websockets.asyncio.server import ServerConnection
 
 from agent_tui.config.file import BackendConfig
-from tests.fakes import agent_socket_server as at_socket
-from tests.fakes.agent_socket_server import Action, AgentSocketServer, agent_socket_server
+from tests.fakes.agents import agent_socket_server as at_socket
+from tests.fakes.agents.agent_socket_server import Action, AgentSocketServer, agent_socket_server
 from tests.tui.chat.one_chat import OneChat
 from tests.tui.chat.test_agents import Chat
 from tests.tui.cli.headless.test_plain import plain

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.chat_server import LogChatServer, OriginalChatServer
-from tests.fakes.http_server import Reply, Request, answers_json, streams
-from tests.fakes.room_frames import TASK, frame, person
-from tests.fakes.rooms_server import (
+from tests.fakes.servers.chat_server import LogChatServer, OriginalChatServer
+from tests.fakes.servers.http_server import Reply, Request, answers_json, streams
+from tests.fakes.servers.room_frames import TASK, frame, person
+from tests.fakes.servers.rooms_server import (
     AGENTS,
     WORDS,
     Event,

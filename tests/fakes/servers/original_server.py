@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tests.fakes.http_server import FakeServer, Request, Responder, streams
-from tests.fakes.room_frames import Event, frame
+from tests.fakes.servers.http_server import FakeServer, Request, Responder, streams
+from tests.fakes.servers.room_frames import Event, frame
 
 
 class OriginalServer(FakeServer):

@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers_json
-from tests.fakes.original_server import OriginalServer
-from tests.fakes.room_frames import AGENTS as AGENTS
-from tests.fakes.room_frames import TASK, person
-from tests.fakes.room_frames import WORDS as WORDS
-from tests.fakes.room_frames import Event as Event
-from tests.fakes.room_frames import frame as frame
-from tests.fakes.room_frames import run_events as run_events
-from tests.fakes.room_frames import stored as stored
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, Responder, answers_json
+from tests.fakes.servers.original_server import OriginalServer
+from tests.fakes.servers.room_frames import AGENTS as AGENTS
+from tests.fakes.servers.room_frames import TASK, person
+from tests.fakes.servers.room_frames import WORDS as WORDS
+from tests.fakes.servers.room_frames import Event as Event
+from tests.fakes.servers.room_frames import frame as frame
+from tests.fakes.servers.room_frames import run_events as run_events
+from tests.fakes.servers.room_frames import stored as stored
 
 S = TypeVar("S", bound=FakeServer)
 

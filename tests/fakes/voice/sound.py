@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 
 from agent_tui.audio.devices import Direction
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SAMPLE_RATE, Level, SoundStatus
-from tests.fakes.tones import LOUD, loudness, spoken
+from tests.fakes.voice.tones import LOUD, loudness, spoken
 
 
 class FedSound:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tests.fakes import model_server
-from tests.fakes.model_server import Answer, AskedCall, Ending, data
+from tests.fakes.models import model_server
+from tests.fakes.models.model_server import Answer, AskedCall, Ending, data
 
 SIGNATURE = "c2lnbmVk"  # of thoughts, in base64; only its provider understands it
 

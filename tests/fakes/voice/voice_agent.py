@@ -1,7 +1,7 @@
 """A LiveKit agent that hears tones instead of words and answers in tones: real in all else.
 
-In a room: ``python -P -m tests.fakes.voice_agent MODE…`` reads one line of JSON, ``{"url", "token"}``, and
-says on its output ``{"state": "joined"}``. MODES: ``ptt`` (push to talk), ``no-session`` (no
+In a room: ``python -P -m tests.fakes.voice.voice_agent MODE…`` reads one line of JSON, ``{"url", "token"}``,
+and says on its output ``{"state": "joined"}``. MODES: ``ptt`` (push to talk), ``no-session`` (no
 ``lk.agent.session``), ``plain`` (offers none of our own methods). Over the console transport:
 ``python -m livekit.agents console`` with this file.
 """
@@ -34,9 +34,9 @@ from livekit.agents import (
 )
 from livekit.agents.voice import room_io
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # livekit-agents runs this file by its path
+sys.path.insert(0, str(Path(__file__).parents[3]))  # livekit-agents runs this file by its path
 
-from tests.fakes.tones import RATE, STORY, phrase_of, tone
+from tests.fakes.voice.tones import RATE, STORY, phrase_of, tone
 
 ANSWERS = {
     "tell me a long story": STORY,

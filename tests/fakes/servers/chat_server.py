@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.fakes.http_server import FakeServer, Reply, Request, Responder, answers_json
-from tests.fakes.original_server import OriginalServer
-from tests.fakes.room_frames import Event as Event
-from tests.fakes.room_frames import frame as frame
+from tests.fakes.servers.http_server import FakeServer, Reply, Request, Responder, answers_json
+from tests.fakes.servers.original_server import OriginalServer
+from tests.fakes.servers.room_frames import Event as Event
+from tests.fakes.servers.room_frames import frame as frame
 
 QUESTION = "What is in the Makefile?"
 

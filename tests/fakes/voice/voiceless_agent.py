@@ -8,9 +8,9 @@ from pathlib import Path
 
 from livekit.agents import Agent, AgentServer, JobContext, ModelSettings, llm
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # livekit-agents runs this file by its path
+sys.path.insert(0, str(Path(__file__).parents[3]))  # livekit-agents runs this file by its path
 
-from tests.fakes.voice_agent import Voice, new_session
+from tests.fakes.voice.voice_agent import Voice, new_session
 
 
 class Speaker(Agent):

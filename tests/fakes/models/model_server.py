@@ -7,8 +7,8 @@
 
 Answers are taken in the order they were given; when none is left, ``default`` is said. Framing facts:
 one ``data: {chunk}`` per piece, ``data: [DONE]`` last, as the Chat Completions API streams. How the other
-kinds say theirs is in ``tests.fakes.dialects``. A GET is answered with ``listing``; what a server says of
-itself at other paths is in ``facts``, and who asked for that in ``reads``.
+kinds say theirs is in ``dialects``. A GET is answered with ``listing``; what a server says of itself at other
+paths is in ``facts``, and who asked for that in ``reads``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from tests.fakes.http_server import closed
+from tests.fakes.servers.http_server import closed
 
 SPEAKING = ("/chat/completions", "/v1/messages", ":streamGenerateContent")
 FACTS = ("/api/", "/props", "/model/info")  # what only some servers say of themselves, and of their models

@@ -1,11 +1,11 @@
-"""A ``FakeServer`` behind TLS, with the certificates of ``tests/fakes/tls``."""
+"""A ``FakeServer`` behind TLS, with the certificates of ``tests/fakes/servers/tls``."""
 
 from __future__ import annotations
 
 import ssl
 from pathlib import Path
 
-from tests.fakes.http_server import FakeServer
+from tests.fakes.servers.http_server import FakeServer
 
 _FOLDER = Path(__file__).parent / "tls"
 CA = _FOLDER / "ca.pem"
