@@ -75,8 +75,9 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         if not panes.fits:
             async with self._fitting:
                 await panes.fit()
-        if not self._has_view and self.state.loaded and self.state.agents:
-            self._has_view = True
+        is_begun = bool(self.state.turns) or self.state.room.status == "running"
+        if not self._has_view and is_begun and self.state.loaded and self.state.agents:
+            self._has_view = True  # before that, panes say what their agents are about
             await panes.begin_in(timeline=self.begins_in_timeline)
         if self.state.loaded and not self.state.agents:
             # A server that shows only runs names no room: its agents are known once they speak.

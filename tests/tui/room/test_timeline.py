@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.events import AppBlur
 
@@ -174,6 +176,16 @@ async def test_a_sequential_room_opens_in_the_timeline_with_a_line_for_each_agen
         assert screen.app.room.is_current
 
 
+async def test_a_sequential_room_that_was_not_started_says_what_its_agents_are_about() -> None:
+    agents = tuple(replace(agent, system_prompt=f"You doubt {agent.name}.") for agent in AGENTS)
+    async with opened() as screen:
+        text = await screen.send(loaded(execution_mode="sequential", agents=agents), LIVE)
+        assert all(f"You doubt {agent.name}." in text for agent in agents)
+        text = await screen.send(start("1", ADA), ev.TextAdded("1", "Ada began"))
+        assert "Ada · round 1" in text
+        assert "t panes" in text
+
+
 async def test_the_agent_that_speaks_is_the_one_that_keys_act_on_in_the_timeline() -> None:
     async with opened() as screen:
         room_ = loaded(status="running", current_round=1, execution_mode="sequential")
@@ -189,5 +201,5 @@ async def test_the_room_says_what_it_opens_with() -> None:
         ("auto", "parallel", False),
     ):
         async with opened() as screen:
-            text = await screen.send(loaded(view=view, execution_mode=mode), LIVE)
+            text = await screen.send(loaded(view=view, execution_mode=mode), LIVE, start("1", ADA))
             assert ("t panes" in text) is is_timeline
