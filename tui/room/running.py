@@ -90,6 +90,9 @@ class RoomRun:
             # the only one, and would be closed.
             self._start = True
             return
+        if state.room.archived and not is_running:
+            self._room.host.tell(say("room.is_archived"))
+            return
         match state.room.status:
             case "running":
                 self._begin("pausing")

@@ -247,12 +247,14 @@ async def test_a_completed_room_without_budget_gets_no_round_and_says_how_to_rai
         assert screen.link.calls.asked == []
 
 
-async def test_an_archived_room_says_so_and_gets_no_round() -> None:
+async def test_an_archived_room_says_so_and_is_not_continued() -> None:
     async with opened() as screen:
-        text = await screen.send(loaded(status="completed", current_round=3, archived=True), LIVE)
-        assert text.splitlines()[0].endswith("✓ archived")
-        assert "another round" not in text
-        assert "this room is archived" in await screen.press("p")
+        for status in ("idle", "paused", "completed"):
+            await screen.send(loaded(status=status, current_round=3, archived=True), LIVE)
+            text = await screen.press("escape")
+            assert text.splitlines()[0].endswith("✓ archived"), status
+            assert "another round" not in text
+            assert "this room is archived" in await screen.press("p"), status
         assert "this room is archived" in await screen.press("i", *"one more", "enter")
         assert len(screen.app.screen_stack) == 2
         assert screen.link.calls.asked == []
