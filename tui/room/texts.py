@@ -91,7 +91,7 @@ def status(
         return f"{signs.WAITING} {say('room.' + asked.intent)}"
     if asks := asking(state):
         return asks
-    if state.room.archived:
+    if state.room.archived and state.room.status != "running":
         return f"{signs.DONE} {say('chat.archived')}"
     match state.room.status:
         case "running":
@@ -250,7 +250,7 @@ def _main_hint(state: ConversationState) -> list[Hint]:
         return [Hint("c", say("hint.continue"))]
     if state.link.status == "refused" or (not state.loaded and state.link.status != "ended"):
         return []
-    if state.room.archived:
+    if state.room.archived and state.room.status != "running":
         return []
     match state.room.status:
         case "running":

@@ -260,6 +260,15 @@ async def test_an_archived_room_says_so_and_is_not_continued() -> None:
         assert screen.link.calls.asked == []
 
 
+async def test_a_room_that_runs_says_so_and_is_paused_although_it_is_archived() -> None:
+    async with opened() as screen:
+        text = await screen.send(loaded(status="running", current_round=1, archived=True), LIVE)
+        assert "● live" in text
+        assert "p pause" in text
+        await screen.press("p")
+        assert ("pause", "r") in screen.link.calls.asked
+
+
 async def test_a_refused_token_is_shown_and_remembered_for_the_exit_code() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running"), LIVE)
